@@ -1,0 +1,101 @@
+# tlbreplay: build, check, demo, install. "make V=1" shows the commands.
+#
+#   make                  everything, into build/
+#   make deps             install what is missing from Debian (needs root)
+#   make demo             replay a shipped recording and show its overview
+#   make check            all tests
+#   make SAN=address,undefined check    the same under sanitizers, in its own build folder
+
+PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+MANDIR  ?= $(PREFIX)/share/man
+DOCDIR  ?= $(PREFIX)/share/doc/tlbreplay
+INCDIR  ?= $(PREFIX)/include/tlbreplay
+VERSION := 0.1.0
+
+CC      ?= gcc
+CFLAGS  ?= -O2 -g
+SAN     ?=
+PKGS_COMMON  :=
+PKGS_CAPTURE := libtracefs libtraceevent
+PKGS_REPLAY  := libtraceevent libzstd sqlite3
+PKGS_ANALYSIS := sqlite3
+PKGS_TESTS   := libtracecmd libtracefs $(PKGS_REPLAY)
+
+comma := ,
+B := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+WARN := -Wall -Wextra -Wshadow
+ALL_CFLAGS = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DTLBREPLAY_VERSION='"$(VERSION)"' \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
+ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+pkg_cflags = $(if $(1),$(shell pkg-config --cflags $(1)))
+pkg_libs   = $(if $(1),$(shell pkg-config --libs $(1)))
+
+PROGRAMS := tlbreplay tlbcapture tlbreport
+COMMON   := $(wildcard common/*.c schema/*.c)
+REPLAY   := $(wildcard replay/*.c replay/policies/*.c)
+CAPTURE  := $(wildcard capture/*.c)
+ANALYSIS := $(wildcard analysis/*.c)
+UNIT     := $(wildcard tests/unit/*.c)
+TOOLS    := $(wildcard tests/tools/*.c)
+SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(UNIT) $(TOOLS)
+objects   = $(patsubst %.c,$(B)/%.o,$(1))
+REPLAY_LIB := $(filter-out replay/main.c,$(REPLAY))
+
+all: $(addprefix $(B)/,$(PROGRAMS)) compile_commands.json
+
+$(B)/tlbreplay: $(call objects,$(REPLAY) $(COMMON))
+$(B)/tlbreplay: LIBS = $(call pkg_libs,$(PKGS_REPLAY)) -lm
+$(B)/tlbcapture: $(call objects,$(CAPTURE) $(COMMON))
+$(B)/tlbcapture: LIBS = $(call pkg_libs,$(PKGS_CAPTURE)) -lm
+$(B)/tlbreport: $(call objects,$(ANALYSIS) $(COMMON))
+$(B)/tlbreport: LIBS = $(call pkg_libs,$(PKGS_ANALYSIS)) -lm
+$(addprefix $(B)/,$(PROGRAMS)):
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+
+# One program per file in tests/unit (a test) and tests/tools (what tests and the bench use).
+UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT))
+TOOLS_BIN := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(TOOLS))
+$(UNIT_BIN) $(TOOLS_BIN): $(B)/tests/%: $(B)/tests/%.o $(call objects,$(REPLAY_LIB) $(COMMON))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call pkg_libs,$(PKGS_TESTS)) -lm
+
+$(B)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call pkg_cflags,$(PKGS_TESTS)) -MMD -MP -c -o $@ $<
+
+# Text that programs carry inside them, as C string literals: SQL and gnuplot files.
+GEN := $(patsubst %,$(B)/gen/%.h,$(wildcard schema/*.sql analysis/reports/*.sql analysis/reports/*.gp))
+gen: $(GEN)
+$(GEN): $(B)/gen/%.h: %
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+$(call objects,$(SOURCES)): | $(GEN)
+
+compile_commands.json: Makefile $(SOURCES)
+	$(Q){ echo '['; sep=; for f in $(SOURCES); do \
+	  printf '%s{"directory":"%s","file":"%s","command":"$(CC) %s -c %s"}\n' "$$sep" "$(CURDIR)" \
+	    "$$f" '$(subst ",\",$(ALL_CFLAGS))' "$$f"; sep=,; done; echo ']'; } > $@
+
+DEPS := gcc pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libzstd-dev libsqlite3-dev \
+	sqlite3 trace-cmd gnuplot-nox python3-minimal
+deps:
+	$(Q)missing=; for p in $(DEPS); do \
+	  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
+	done; if [ -n "$$missing" ]; then echo "installing:$$missing"; \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing; \
+	else echo 'nothing is missing'; fi
+
+check: all $(UNIT_BIN) $(TOOLS_BIN)
+	$(Q)BUILD=$(B) tests/run $(TESTS)
+
+clean:
+	$(Q)rm -rf build build-* compile_commands.json
+
+-include $(patsubst %.c,$(B)/%.d,$(SOURCES))
+.PHONY: all deps demo check bench guard fuzz lab truth install clean gen
