@@ -122,7 +122,6 @@ int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *er
 /* Bytes of event data consumed so far and in all, for a progress line. */
 void trace_progress(const struct trace *t, uint64_t *done, uint64_t *total);
 
-
 /* Where one field of a format lies. */
 struct trace_field {
 	uint32_t offset; /* bytes from the start of the payload */
