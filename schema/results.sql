@@ -1,0 +1,227 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+--
+-- What a replay leaves behind. One database holds any number of replays; one row of "traces" per
+-- recording and run. Counts are whole events unless a column says otherwise; times are nanoseconds of
+-- the recording's clock; *_low, (plain or *_estimate), *_high bound what cannot be known.
+-- The views are the interface: columns are only ever added to them.
+
+PRAGMA user_version = 1;
+
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- One replayed recording.
+CREATE TABLE traces(
+  id INTEGER PRIMARY KEY,
+  trace TEXT NOT NULL UNIQUE,        -- base name of the file, "#2", "#3" behind it if repeated
+  sha TEXT NOT NULL,                 -- 64-bit FNV-1a of the file's bytes, hex
+  bytes INTEGER NOT NULL,            -- size of the file
+  format INTEGER NOT NULL,           -- trace.dat version
+  compression TEXT NOT NULL,
+  kernel TEXT NOT NULL,              -- release, '' if not stored
+  arch TEXT NOT NULL,                -- arm64, x86 or '' if it cannot be told
+  arch_source TEXT NOT NULL,         -- stored, inferred, unknown
+  clock TEXT NOT NULL,               -- '' if not stored
+  page_bytes INTEGER NOT NULL,
+  cpus INTEGER NOT NULL,             -- CPUs with a buffer
+  cpus_with_events INTEGER NOT NULL,
+  buffers INTEGER NOT NULL,
+  events INTEGER NOT NULL,           -- recorded events read
+  events_used INTEGER NOT NULL,      -- those that the catalogue knows
+  first_ns INTEGER, last_ns INTEGER, -- NULL if there is no event
+  lost_events INTEGER NOT NULL,      -- counted in page headers
+  lost_unknown INTEGER NOT NULL,     -- places with missing events that nobody counted
+  overrun INTEGER,                   -- CPUSTAT: overwritten before they were read; NULL: not stored
+  dropped INTEGER,                   -- CPUSTAT: dropped; NULL: not stored
+  tasks INTEGER NOT NULL,            -- tasks seen
+  tasks_unknown_mm INTEGER NOT NULL, -- user tasks that nothing introduced: own placeholder mm each
+  kernel_policy TEXT                 -- policy that the recorded kernel showed; NULL: cannot be told
+);
+
+-- What a recording could not show, or what was done with it; one sentence each.
+CREATE TABLE notes(trace INTEGER NOT NULL REFERENCES traces(id),
+  kind TEXT NOT NULL,                -- unseen, unplaced, skipped, lost, assumed, format
+  subject TEXT NOT NULL, n INTEGER, text TEXT NOT NULL);
+
+CREATE TABLE cpus(trace INTEGER NOT NULL REFERENCES traces(id), cpu INTEGER NOT NULL,
+  buffer TEXT NOT NULL, events INTEGER NOT NULL, lost_events INTEGER NOT NULL,
+  lost_unknown INTEGER NOT NULL, overrun INTEGER, dropped INTEGER);
+
+-- Address spaces. id 0 does not exist; "origin": pointer (a probe gave it), derived (clone, exec),
+-- snapshot (taken when the recording began), placeholder (a task that nothing introduced).
+CREATE TABLE mms(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT NULL,
+  pointer TEXT, tid INTEGER, comm TEXT, origin TEXT NOT NULL, first_ns INTEGER, last_ns INTEGER,
+  pages INTEGER NOT NULL,            -- distinct pages that the events touched
+  PRIMARY KEY(trace, mm)) WITHOUT ROWID;
+
+-- Every event of the recording, grouped.
+CREATE TABLE recorded(trace INTEGER NOT NULL REFERENCES traces(id), event TEXT NOT NULL,
+  op TEXT, scope TEXT, events INTEGER NOT NULL, used INTEGER NOT NULL);
+
+CREATE TABLE runs(trace INTEGER NOT NULL REFERENCES traces(id), name TEXT NOT NULL,
+  value TEXT NOT NULL, origin TEXT NOT NULL); -- origin: given, default, assumed
+
+CREATE TABLE policies(id INTEGER PRIMARY KEY, trace INTEGER NOT NULL REFERENCES traces(id),
+  policy TEXT NOT NULL,              -- as given
+  name TEXT NOT NULL, summary TEXT NOT NULL, source TEXT NOT NULL, omits TEXT NOT NULL,
+  UNIQUE(trace, policy));
+CREATE TABLE policy_params(policy INTEGER NOT NULL REFERENCES policies(id), name TEXT NOT NULL,
+  value TEXT NOT NULL, unit TEXT NOT NULL, origin TEXT NOT NULL); -- given, default, assumed
+
+CREATE TABLE flush(policy INTEGER NOT NULL REFERENCES policies(id), point TEXT NOT NULL,
+  level TEXT NOT NULL, scope TEXT NOT NULL, decisions INTEGER NOT NULL,
+  flushes_low INTEGER NOT NULL, flushes INTEGER NOT NULL, flushes_high INTEGER NOT NULL,
+  pages INTEGER NOT NULL);
+CREATE TABLE flush_mm(policy INTEGER NOT NULL REFERENCES policies(id), mm INTEGER NOT NULL,
+  point TEXT NOT NULL, scope TEXT NOT NULL, flushes_low INTEGER NOT NULL, flushes INTEGER NOT NULL,
+  flushes_high INTEGER NOT NULL);
+CREATE TABLE flush_cpu(policy INTEGER NOT NULL REFERENCES policies(id), cpu INTEGER NOT NULL,
+  scope TEXT NOT NULL, issued INTEGER NOT NULL, -- by this CPU
+  received INTEGER NOT NULL);                   -- interrupts or broadcasts of others that reach it
+CREATE TABLE flush_time(policy INTEGER NOT NULL REFERENCES policies(id),
+  start_ns INTEGER NOT NULL, width_ns INTEGER NOT NULL, scope TEXT NOT NULL,
+  flushes_low INTEGER NOT NULL, flushes INTEGER NOT NULL, flushes_high INTEGER NOT NULL);
+
+-- Decisions by page. page: address of its first byte; NULL: pages behind the stated limit, added up.
+CREATE TABLE pages(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT NULL, page INTEGER,
+  point TEXT NOT NULL, level TEXT NOT NULL, decisions INTEGER NOT NULL);
+
+CREATE TABLE faults(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
+  low REAL NOT NULL, estimate REAL NOT NULL, high REAL NOT NULL);
+
+-- Stale entries, exact sums. ended: flush, refault, gone, end (the trace ended first: censored).
+CREATE TABLE exposures(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
+  bound TEXT NOT NULL, ended TEXT NOT NULL, entries REAL NOT NULL, entry_ns REAL NOT NULL,
+  max_ns INTEGER NOT NULL);
+-- Single ones at the high bound: the longest, up to the limit that runs.exposure_rows states.
+CREATE TABLE exposure_rows(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
+  mm INTEGER NOT NULL, page INTEGER NOT NULL, cpu INTEGER NOT NULL, start_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL, ended TEXT NOT NULL);
+
+-- Cost presets as used, and what they make of the counts.
+CREATE TABLE cost_items(trace INTEGER NOT NULL REFERENCES traces(id), cost TEXT NOT NULL,
+  item TEXT NOT NULL, unit TEXT NOT NULL, low REAL NOT NULL, value REAL NOT NULL, high REAL NOT NULL,
+  trust TEXT NOT NULL,               -- measured, derived, uncalibrated
+  source TEXT NOT NULL);
+CREATE TABLE costs(policy INTEGER NOT NULL REFERENCES policies(id), cost TEXT NOT NULL,
+  part TEXT NOT NULL, low_ns REAL NOT NULL, estimate_ns REAL NOT NULL, high_ns REAL NOT NULL,
+  uncalibrated INTEGER NOT NULL);    -- 1: rests on an item that nobody measured
+
+CREATE TABLE selfcheck(trace INTEGER NOT NULL REFERENCES traces(id), policy TEXT NOT NULL,
+  point TEXT NOT NULL, level TEXT NOT NULL, recorded INTEGER, replayed INTEGER NOT NULL,
+  source TEXT NOT NULL);             -- events, tlbi-only, unseen
+CREATE TABLE verdicts(policy INTEGER NOT NULL REFERENCES policies(id), verdict TEXT NOT NULL,
+  witness TEXT, unseen INTEGER);
+
+-- The interface ---------------------------------------------------------------------------------
+
+-- What each policy would have flushed. decisions: times the point was reached (estimate); flushes:
+-- invalidations issued, 0 where scope is none.
+CREATE VIEW v_flush AS
+  SELECT t.trace, p.policy, f.point, f.level, f.scope, f.decisions, f.flushes_low, f.flushes,
+         f.flushes_high, f.pages
+  FROM flush f JOIN policies p ON p.id = f.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, f.point, f.level, f.scope;
+
+-- Where the decisions fell. mm: see v_mm.
+CREATE VIEW v_page AS
+  SELECT t.trace, g.mm, g.page, g.point, g.level, g.decisions
+  FROM pages g JOIN traces t ON t.id = g.trace
+  ORDER BY t.id, g.decisions DESC, g.mm, g.page, g.point, g.level;
+
+-- What the recording itself shows; op and scope only where an event is an invalidation.
+CREATE VIEW v_recorded AS
+  SELECT t.trace, r.event, r.op, r.scope, r.events
+  FROM recorded r JOIN traces t ON t.id = r.trace
+  ORDER BY t.id, r.events DESC, r.event, r.op, r.scope;
+
+CREATE VIEW v_fault AS
+  SELECT t.trace, p.policy, f.kind, f.low, f.estimate, f.high
+  FROM faults f JOIN policies p ON p.id = f.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, f.kind;
+
+-- Stale entries (entry x CPU), how long in sum and at most.
+CREATE VIEW v_exposure AS
+  SELECT t.trace, p.policy, e.kind, e.bound, sum(e.entries) AS entries, sum(e.entry_ns) AS entry_ns,
+         max(e.max_ns) AS max_ns
+  FROM exposures e JOIN policies p ON p.id = e.policy JOIN traces t ON t.id = p.trace
+  GROUP BY t.id, p.id, e.kind, e.bound
+  ORDER BY t.id, p.id, e.kind, e.bound;
+
+CREATE VIEW v_cost AS
+  SELECT t.trace, p.policy, c.cost, c.part, c.low_ns, c.estimate_ns, c.high_ns, c.uncalibrated
+  FROM costs c JOIN policies p ON p.id = c.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, c.cost, c.part;
+
+CREATE VIEW v_selfcheck AS
+  SELECT t.trace, s.policy, s.point, s.level, s.recorded, s.replayed, s.source
+  FROM selfcheck s JOIN traces t ON t.id = s.trace
+  ORDER BY t.id, s.point, s.level;
+
+CREATE VIEW v_verdict AS
+  SELECT t.trace, p.policy, v.verdict, v.witness, v.unseen
+  FROM verdicts v JOIN policies p ON p.id = v.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id;
+
+-- All parts of a policy's cost added up.
+CREATE VIEW v_cost_total AS
+  SELECT t.trace, p.policy, c.cost, sum(c.low_ns) AS low_ns, sum(c.estimate_ns) AS estimate_ns,
+         sum(c.high_ns) AS high_ns,
+         max(c.uncalibrated AND c.high_ns > 0) AS uncalibrated,
+         t.cpus_with_events * (t.last_ns - t.first_ns) AS cpu_ns
+  FROM costs c JOIN policies p ON p.id = c.policy JOIN traces t ON t.id = p.trace
+  GROUP BY p.id, c.cost
+  ORDER BY t.id, p.id, c.cost;
+
+-- Which policy costs least: a name only if its high bound lies below every other's low bound.
+CREATE VIEW v_least AS
+  SELECT DISTINCT a.trace, a.cost,
+    coalesce((SELECT w.policy FROM v_cost_total w WHERE w.trace = a.trace AND w.cost = a.cost
+              AND NOT EXISTS (SELECT 1 FROM v_cost_total o WHERE o.trace = w.trace
+                              AND o.cost = w.cost AND o.policy <> w.policy
+                              AND o.low_ns <= w.high_ns)
+              LIMIT 1), 'undecided') AS least,
+    (SELECT w.policy FROM v_cost_total w WHERE w.trace = a.trace AND w.cost = a.cost
+     ORDER BY w.estimate_ns, w.policy LIMIT 1) AS least_by_estimate
+  FROM v_cost_total a;
+
+-- Which processes cause the broadcasts.
+CREATE VIEW v_process AS
+  SELECT t.trace, p.policy, f.mm, m.comm, m.tid, f.point, f.scope, f.flushes_low, f.flushes,
+         f.flushes_high
+  FROM flush_mm f JOIN policies p ON p.id = f.policy JOIN traces t ON t.id = p.trace
+  LEFT JOIN mms m ON m.trace = t.id AND m.mm = f.mm
+  ORDER BY t.id, p.id, f.flushes DESC, f.mm, f.point, f.scope;
+
+CREATE VIEW v_cpu AS
+  SELECT t.trace, p.policy, f.cpu, f.scope, f.issued, f.received
+  FROM flush_cpu f JOIN policies p ON p.id = f.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, f.cpu, f.scope;
+
+CREATE VIEW v_time AS
+  SELECT t.trace, p.policy, f.start_ns, f.width_ns, f.scope, f.flushes_low, f.flushes, f.flushes_high
+  FROM flush_time f JOIN policies p ON p.id = f.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, f.start_ns, f.scope;
+
+CREATE VIEW v_mm AS
+  SELECT t.trace, m.mm, m.pointer, m.tid, m.comm, m.origin, m.first_ns, m.last_ns, m.pages
+  FROM mms m JOIN traces t ON t.id = m.trace
+  ORDER BY t.id, m.mm;
+
+-- Single stale entries at the high bound, longest first.
+CREATE VIEW v_stale AS
+  SELECT t.trace, p.policy, e.kind, e.mm, printf('0x%x', e.page) AS page, e.cpu, e.start_ns,
+         e.end_ns - e.start_ns AS ns, e.ended
+  FROM exposure_rows e JOIN policies p ON p.id = e.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, ns DESC, e.mm, e.page, e.cpu;
+
+-- How far to trust a recording.
+CREATE VIEW v_trust AS
+  SELECT t.trace, n.kind, n.subject, n.n, n.text
+  FROM notes n JOIN traces t ON t.id = n.trace
+  ORDER BY t.id, n.kind, n.subject, n.text;
+
+-- Policies' parameters, with what was assumed.
+CREATE VIEW v_param AS
+  SELECT t.trace, p.policy, a.name, a.value, a.unit, a.origin
+  FROM policy_params a JOIN policies p ON p.id = a.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, a.name;
