@@ -129,6 +129,7 @@ struct trace_field {
 	bool is_signed;
 	bool is_array;   /* char comm[16] and the like */
 	bool is_dynamic; /* __data_loc: the 32-bit word at offset says (size << 16 | offset) */
+	bool is_relative; /* __rel_loc, dynamic too: that offset counts from the end of the word */
 };
 
 /*

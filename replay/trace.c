@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The merged stream.
+ *
+ * Every (CPU, buffer) pair has a cursor on its next event. A binary heap orders the cursors by
+ * (time, entry); entries are sorted by (cpu, buffer), so that is the promised order of ties.
+ *
+ *	heap[0]          the cursor that the last event came from
+ *	heap[1], [2]     the best of the others is one of them: the limit
+ *
+ * Events come in runs: a CPU usually has several before another one's turn. So a call moves the
+ * cursor of heap[0] first, and while its time stays below the limit that is all; the heap is touched
+ * when the turn passes on. A cursor is moved at the start of a call and not at its end, as the event
+ * that was given out lies in the block that a move may replace.
+ *
+ * Time that runs backwards within a CPU cannot be put right by a merge that sees one event per CPU:
+ * such events are given out late, in the order of the file.
+ */
+#include "replay/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/container.h"
+#include "replay/page.h"
+
+struct node {
+	uint64_t time_ns;
+	uint32_t entry;
+};
+
+struct trace {
+	struct container c;
+	struct stream_pool pool;
+	struct cursor *cursors; /* by entry */
+	struct node *heap;
+	size_t nr_heap;
+	struct node limit;
+	uint64_t total; /* bytes of event data in the file */
+	bool started;
+	int failed; /* sticky */
+	struct trace_error why;
+};
+
+struct trace *trace_open(const char *path, struct trace_error *err)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	size_t i, n;
+	int ret;
+
+	if (!t) {
+		static const struct source nothing = {.fd = -1};
+
+		source_fail(&nothing, err, -ENOMEM, NO_OFFSET, "out of memory");
+		errno = ENOMEM;
+		return NULL;
+	}
+	t->c.src.fd = -1;
+	ret = container_open(&t->c, path, err);
+	if (ret)
+		goto fail;
+	n = t->c.info.nr_entries;
+	t->cursors = calloc(n ? n : 1, sizeof(*t->cursors));
+	t->heap = calloc(n ? n : 1, sizeof(*t->heap));
+	if (!t->cursors || !t->heap) {
+		ret = source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET, "out of memory");
+		goto fail;
+	}
+	t->pool.src = &t->c.src;
+	for (i = 0; i < n; i++) {
+		struct trace_cpu *cpu = &t->c.cpus[i];
+		struct cursor *cur = &t->cursors[i];
+
+		cur->cpu = cpu->cpu;
+		cur->buffer = cpu->buffer;
+		cur->loss = &cpu->loss;
+		cur->stream.offset = cpu->file_offset;
+		cur->stream.size = cpu->file_size;
+		cur->stream.page_size = t->c.buffers[cpu->buffer].page_size;
+		cur->stream.zstd = t->c.zstd[cpu->buffer];
+		t->total += cpu->file_size;
+		if (cpu->file_size)
+			t->pool.nr_streams++;
+	}
+	return t;
+fail:
+	trace_close(t);
+	errno = -ret;
+	return NULL;
+}
+
+void trace_close(struct trace *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	if (t->cursors)
+		for (i = 0; i < t->c.info.nr_entries; i++)
+			stream_free(&t->cursors[i].stream, &t->pool);
+	stream_pool_free(&t->pool);
+	free(t->cursors);
+	free(t->heap);
+	container_free(&t->c);
+	free(t);
+}
+
+const struct trace_info *trace_info(const struct trace *t)
+{
+	return &t->c.info;
+}
+
+const struct trace_format *trace_formats(const struct trace *t, size_t *nr)
+{
+	*nr = t->c.formats.nr;
+	return t->c.formats.list;
+}
+
+const struct trace_format *trace_format_by_id(const struct trace *t, int id)
+{
+	const struct formats *f = &t->c.formats;
+
+	if (id < 0 || (size_t)id >= f->nr_ids || !f->by_id[id])
+		return NULL;
+	return &f->list[f->by_id[id] - 1];
+}
+
+void trace_progress(const struct trace *t, uint64_t *done, uint64_t *total)
+{
+	*done = t->pool.consumed;
+	*total = t->total;
+}
+
+int trace_find_field(struct trace *t, const struct trace_format *f, const char *name,
+		     struct trace_field *field, struct trace_error *err)
+{
+	return formats_find_field(&t->c.formats, &t->c.src, t->c.info.long_size,
+				  t->c.info.page_size, f, name, field, err);
+}
+
+bool trace_swap(const struct trace *t)
+{
+	return t->c.src.swap;
+}
+
+static inline bool before(const struct node *a, const struct node *b)
+{
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->entry < b->entry);
+}
+
+/* Puts heap[I] where it belongs among those below it. */
+static void sift_down(struct trace *t, size_t i)
+{
+	struct node *heap = t->heap, moved = heap[i];
+	size_t n = t->nr_heap;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &moved))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = moved;
+}
+
+/* How far the cursor of heap[0] may run before another one has its turn. */
+static void set_limit(struct trace *t)
+{
+	static const struct node never = {UINT64_MAX, UINT32_MAX};
+
+	t->limit = t->nr_heap > 1 ? t->heap[1] : never;
+	if (t->nr_heap > 2 && before(&t->heap[2], &t->limit))
+		t->limit = t->heap[2];
+}
+
+static __attribute__((noinline)) int start(struct trace *t, struct trace_error *err)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < t->c.info.nr_entries; i++) {
+		struct cursor *c = &t->cursors[i];
+
+		if (!c->stream.size)
+			continue;
+		if (t->c.layout.big_endian)
+			ret = cursor_next(c, &t->c.layout, &t->pool, err, true);
+		else
+			ret = cursor_next(c, &t->c.layout, &t->pool, err, false);
+		if (ret < 0)
+			return ret;
+		if (ret)
+			t->heap[t->nr_heap++] = (struct node){c->time_ns, i};
+	}
+	for (i = t->nr_heap / 2; i-- > 0;)
+		sift_down(t, i);
+	set_limit(t);
+	t->started = true;
+	return 0;
+}
+
+static __attribute__((noinline)) int fail(struct trace *t, int ret, struct trace_error *err)
+{
+	if (t->failed) {
+		*err = t->why;
+	} else {
+		t->failed = ret;
+		t->why = *err;
+	}
+	return t->failed;
+}
+
+/* A number of 1, 2 or 4 bytes that every event has; cursor_next() saw that it is there. */
+static inline uint32_t common_number(const uint8_t *p, uint32_t size, bool swap)
+{
+	uint16_t half;
+	uint32_t word;
+
+	switch (size) {
+	case 4:
+		memcpy(&word, p, 4);
+		return swap ? __builtin_bswap32(word) : word;
+	case 2:
+		memcpy(&half, p, 2);
+		return swap ? __builtin_bswap16(half) : half;
+	default:
+		return *p;
+	}
+}
+
+int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *err)
+{
+	const struct common_fields *common = &t->c.formats.common;
+	struct node *top = &t->heap[0];
+	struct cursor *c;
+	int ret;
+
+	if (__builtin_expect(!t->started || t->failed, 0)) {
+		ret = t->failed ? t->failed : start(t, err);
+		if (ret < 0)
+			return fail(t, ret, err);
+	} else if (t->nr_heap) {
+		c = &t->cursors[top->entry];
+		if (t->c.layout.big_endian)
+			ret = cursor_next(c, &t->c.layout, &t->pool, err, true);
+		else
+			ret = cursor_next(c, &t->c.layout, &t->pool, err, false);
+		if (__builtin_expect(ret <= 0, 0)) {
+			if (ret < 0)
+				return fail(t, ret, err);
+			*top = t->heap[--t->nr_heap];
+			sift_down(t, 0);
+			set_limit(t);
+		} else {
+			top->time_ns = c->time_ns;
+			if (before(&t->limit, top)) {
+				sift_down(t, 0);
+				set_limit(t);
+			}
+		}
+	}
+	if (__builtin_expect(!t->nr_heap, 0))
+		return 0;
+
+	c = &t->cursors[top->entry];
+	rec->time_ns = c->time_ns;
+	rec->data = c->data;
+	rec->size = c->size;
+	rec->entry = top->entry;
+	rec->cpu = c->cpu;
+	rec->buffer = c->buffer;
+	rec->id = common_number(c->data + common->type_offset, common->type_size, t->c.src.swap);
+	rec->pid = common_number(c->data + common->pid_offset, common->pid_size, t->c.src.swap);
+	rec->missed = c->missed;
+	rec->missed_events = c->missed ? c->missed_events : 0;
+	rec->offset = c->page_offset;
+	return 1;
+}
