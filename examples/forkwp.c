@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * forkwp: a workload whose page faults can be counted by hand.
+ *
+ * In each of R rounds the process forks a child that exits at once. The fork write-protects all P
+ * pages; when the child is gone the pages belong to nobody else, so the first write to each finds a
+ * page that the kernel only has to make writable again. T threads then visit all pages, each in an
+ * order of its own, and write or read one byte: one of them takes the fault, the others may still
+ * hold the old read-only translation.
+ *
+ *   forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED]
+ *
+ * Output: one line per thread, one for all. "minflt" counts the faults from the start of main(), as
+ * the kernel accounts them.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct worker {
+	pthread_t thread;
+	int tid;
+	uint64_t random;     /* state of its own generator: the same seed, the same visits */
+	uint32_t *order;     /* page numbers, shuffled anew in each round */
+	uint64_t writes, reads;
+};
+
+static long threads = 4, pages = 256, rounds = 100, seed = 1;
+static volatile unsigned char *memory;
+static long page_bytes;
+static pthread_barrier_t forked, visited;
+
+/* xorshift64: small, and the same everywhere. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void visit_pages(struct worker *worker)
+{
+	for (long i = pages - 1; i > 0; i--) {
+		long other = (long)(next_random(&worker->random) % (uint64_t)(i + 1));
+		uint32_t page = worker->order[i];
+
+		worker->order[i] = worker->order[other];
+		worker->order[other] = page;
+	}
+	for (long i = 0; i < pages; i++) {
+		volatile unsigned char *byte = memory + worker->order[i] * page_bytes;
+
+		if (next_random(&worker->random) & 3) {
+			*byte = (unsigned char)i;
+			worker->writes++;
+		} else {
+			(void)*byte;
+			worker->reads++;
+		}
+	}
+}
+
+static void *run_worker(void *argument)
+{
+	struct worker *worker = argument;
+
+	worker->tid = (int)syscall(SYS_gettid);
+	for (long round = 0; round < rounds; round++) {
+		pthread_barrier_wait(&forked);
+		visit_pages(worker);
+		pthread_barrier_wait(&visited);
+	}
+	return NULL;
+}
+
+static long minor_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
+static bool parse_count(const char *text, long *out)
+{
+	char *end;
+
+	*out = strtol(text, &end, 10);
+	return *text && !*end && *out >= 1 && *out <= 1 << 24;
+}
+
+int main(int argc, char **argv)
+{
+	long faults_before = minor_faults(), forks = 0;
+	uint64_t writes = 0, reads = 0;
+	bool usable = true;
+	int option;
+
+	while ((option = getopt(argc, argv, "t:p:r:S:")) != -1) {
+		long *target = option == 't' ? &threads : option == 'p' ? &pages :
+			       option == 'r' ? &rounds : option == 'S' ? &seed : NULL;
+
+		usable = usable && target && parse_count(optarg, target);
+	}
+	if (!usable || optind < argc) {
+		fputs("usage: forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED]\n", stderr);
+		return 2;
+	}
+	page_bytes = sysconf(_SC_PAGESIZE);
+	size_t bytes = (size_t)(pages * page_bytes);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct worker *workers = calloc((size_t)threads, sizeof(*workers));
+	if (memory == MAP_FAILED || !workers) {
+		perror("forkwp");
+		return 1;
+	}
+	/* One fault per page, not one per 2 MiB. */
+	madvise((void *)memory, bytes, MADV_NOHUGEPAGE);
+	for (long page = 0; page < pages; page++)
+		memory[page * page_bytes] = 1;
+
+	pthread_barrier_init(&forked, NULL, (unsigned int)threads + 1);
+	pthread_barrier_init(&visited, NULL, (unsigned int)threads + 1);
+	for (long i = 0; i < threads; i++) {
+		workers[i].random = (uint64_t)seed * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)i + 1;
+		workers[i].order = calloc((size_t)pages, sizeof(*workers[i].order));
+		for (long page = 0; workers[i].order && page < pages; page++)
+			workers[i].order[page] = (uint32_t)page;
+		if (!workers[i].order ||
+		    pthread_create(&workers[i].thread, NULL, run_worker, &workers[i])) {
+			fputs("forkwp: cannot start the threads\n", stderr);
+			return 1;
+		}
+	}
+	for (long round = 0; round < rounds; round++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		if (child > 0 && waitpid(child, NULL, 0) == child)
+			forks++;
+		pthread_barrier_wait(&forked);
+		pthread_barrier_wait(&visited);
+	}
+	for (long i = 0; i < threads; i++) {
+		pthread_join(workers[i].thread, NULL);
+		printf("thread tid=%d writes=%llu reads=%llu\n", workers[i].tid,
+		       (unsigned long long)workers[i].writes, (unsigned long long)workers[i].reads);
+		writes += workers[i].writes;
+		reads += workers[i].reads;
+		free(workers[i].order);
+	}
+	free(workers);
+	printf("total pid=%d threads=%ld pages=%ld forks=%ld writes=%llu reads=%llu minflt=%ld\n",
+	       getpid(), threads, pages, forks, (unsigned long long)writes,
+	       (unsigned long long)reads, minor_faults() - faults_before);
+	return forks == rounds ? 0 : 1;
+}
