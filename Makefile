@@ -101,6 +101,12 @@ deps:
 check: all $(UNIT_BIN) $(TOOLS_BIN)
 	$(Q)BUILD=$(B) tests/run $(TESTS)
 
+# Its options: make bench BENCH="--events 20M --markdown". tlbreplay is left out while there is none.
+BENCH_TOOLS := $(filter $(addprefix $(B)/tests/tools/,gentrace measure bytesum trace-count trace-fields \
+	tracecmd-count),$(TOOLS_BIN))
+bench: $(BENCH_TOOLS) $(if $(wildcard replay/main.c),$(B)/tlbreplay)
+	$(Q)BUILD=$(B) tests/bench.sh $(BENCH)
+
 clean:
 	$(Q)rm -rf build build-* compile_commands.json
 

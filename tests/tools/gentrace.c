@@ -10,6 +10,9 @@
  * happened is counted as it happens and printed as one line of key=value on standard output, so that
  * a test can compare what a reader found with what was put in. Same options, same bytes.
  *
+ * Of loss it says: lost_events, the sum of the counts that pages carry; lost_counted and lost_unknown,
+ * the pages flagged with and without a count; lost_first, those of them that are a CPU's first page.
+ *
  *   --events N         events in all (k and M are thousands and millions)      [1M]
  *   --cpus N           CPUs, to 4096                                           [4]
  *   --seed S           [1]
@@ -525,7 +528,8 @@ static uint32_t pool_extents;
 static unsigned int page_head; /* bytes before the data of a page */
 
 static struct {
-	uint64_t events, missed_events, missed_unknown, missed_first, discarded, extends;
+	uint64_t events, missed_events, missed_counted, missed_unknown, missed_first, discarded;
+	uint64_t extends;
 	uint64_t *cpu_missed; /* of the top level buffer */
 	uint64_t by_event[NR_EVENTS];
 	uint64_t wp_reuse, cow, new_pages, spurious, spurious_read, forks, execs, exits, mprotects;
@@ -626,6 +630,7 @@ static void open_page(struct stream *s, uint64_t now_ns)
 	if (s->lost == 2) {
 		s->room -= opt.long_size;
 		facts.missed_events += s->missed_count;
+		facts.missed_counted++;
 	} else {
 		facts.missed_unknown++;
 	}
@@ -1998,7 +2003,7 @@ static void write_file(void)
 
 static void print_facts(void)
 {
-	uint64_t pages = 0, top = 0;
+	uint64_t pages = 0, top = 0, last_ns = 0;
 	unsigned int i, ev;
 
 	for (i = 0; i < nr_buffers * opt.cpus; i++) {
@@ -2007,13 +2012,10 @@ static void print_facts(void)
 	}
 	printf("events=%" PRIu64 " top_events=%" PRIu64 " bytes=%" PRIu64 " pages=%" PRIu64, facts.events,
 	       top, (uint64_t)lseek(out_fd, 0, SEEK_END), pages);
-	printf(" cpus=%u processes=%u threads=%u first_ns=%llu last_ns=%" PRIu64, opt.cpus,
-	       opt.processes, opt.threads, FIRST_NS, ({
-		       uint64_t last = 0;
-		       for (i = 0; i < opt.cpus; i++)
-			       last = cpus[i].last_ns > last ? cpus[i].last_ns : last;
-		       last;
-	       }));
+	for (i = 0; i < opt.cpus; i++)
+		last_ns = cpus[i].last_ns > last_ns ? cpus[i].last_ns : last_ns;
+	printf(" cpus=%u processes=%u threads=%u last_ns=%" PRIu64, opt.cpus, opt.processes,
+	       opt.threads, last_ns);
 	printf(" wp_reuse=%" PRIu64 " cow=%" PRIu64 " new_pages=%" PRIu64 " spurious=%" PRIu64
 	       " spurious_read=%" PRIu64, facts.wp_reuse, facts.cow, facts.new_pages, facts.spurious,
 	       facts.spurious_read);
@@ -2023,8 +2025,9 @@ static void print_facts(void)
 	printf(" mm_loads=%" PRIu64 " tlbi=%" PRIu64 " shootdowns=%" PRIu64, facts.mm_loads, facts.tlbi,
 	       facts.shootdowns);
 	printf(" time_extends=%" PRIu64 " discarded=%" PRIu64 " lost_events=%" PRIu64
-	       " lost_unknown=%" PRIu64 " lost_first=%" PRIu64, facts.extends, facts.discarded,
-	       facts.missed_events, facts.missed_unknown, facts.missed_first);
+	       " lost_counted=%" PRIu64 " lost_unknown=%" PRIu64 " lost_first=%" PRIu64,
+	       facts.extends, facts.discarded, facts.missed_events, facts.missed_counted,
+	       facts.missed_unknown, facts.missed_first);
 	for (ev = 0; ev < NR_EVENTS; ev++) {
 		if (recorded(ev))
 			printf(" %s:%s=%" PRIu64, system_names[events[ev].system], events[ev].name,
@@ -2196,8 +2199,8 @@ int main(int argc, char **argv)
 		if ((uint64_t)extent_pages * opt.page_size * nr_buffers * opt.cpus <= 64 << 20)
 			break;
 	}
-	if (extent_pages < CHUNK_PAGES)
-		extent_pages = extent_pages == 5 ? 5 : 1;
+	if (extent_pages < 5)
+		extent_pages = 1;
 	out_fd = open(opt.out, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (out_fd < 0)
 		die("%s: %s", opt.out, strerror(errno));
