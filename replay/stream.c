@@ -22,7 +22,7 @@
 
 #include <zstd.h>
 
-#define BLOCKS_TOTAL (16ULL << 20) /* bytes that plain blocks of all CPUs take, about */
+#define BLOCKS_TOTAL (4ULL << 20)  /* bytes that plain blocks of all CPUs take, about */
 #define BLOCK_MAX    (256U << 10)  /* bytes */
 #define CHUNK_MAX    (16U << 20)   /* bytes, uncompressed; trace-cmd writes 10 pages */
 #define HELD_MAX     (1ULL << 30)  /* bytes that all blocks may take */
