@@ -3,14 +3,15 @@
 #
 # tests/bench.sh [--events N] [--rounds N] [--report-events N] [--workload NAME] [--markdown]
 #
-# What reading and replaying a recording costs, beside the programs one would use otherwise and beside
-# the limit, adding up all bytes. "make bench" builds what it needs and runs it; options go through
-# BENCH="--events 1M". The recordings are made by gentrace in a folder under TMPDIR and removed.
+# What reading and replaying a recording costs, beside the programs one would use otherwise and
+# beside the limit, adding up all bytes. "make bench" builds what it needs and runs it; options go
+# through BENCH="--events 1M". The recordings are made by gentrace in a folder under TMPDIR and
+# removed afterwards.
 #
-# All programs run in turn, round after round, so that whatever else the machine does hits them alike.
-# Shown is the median CPU time (user + system) per event and the median of the ratios within a round.
-# trace-cmd report is some hundred times slower than the rest, so it reads a smaller recording of the
-# same generator, and once. Nothing here passes or fails.
+# All programs run in turn, round after round, so that whatever else the machine does hits them
+# alike. Shown is the median CPU time (user + system) per event and the median of the ratios within
+# a round. trace-cmd report is far slower than the rest, so it reads a smaller recording of the same
+# generator, and once. Nothing here passes or fails.
 set -eu
 
 EVENTS=5M ROUNDS=5 REPORT_EVENTS=500k WORKLOAD=forkwp STYLE=text
@@ -21,7 +22,7 @@ while [ $# -gt 0 ]; do
 	--report-events) REPORT_EVENTS=$2; shift ;;
 	--workload) WORKLOAD=$2; shift ;;
 	--markdown) STYLE=markdown ;;
-	*) sed -n '4,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+	*) sed -n '4,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 	esac
 	shift
 done

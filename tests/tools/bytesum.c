@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bytesum [--unpack] FILE: adds up all bytes of a file, as 64-bit words. For the benchmark: the limit.
+ * bytesum [--unpack] FILE: adds up all bytes of a file, as 64-bit words. For the benchmark: the
+ * limit.
  *
  * No reader can do less than look at every byte once. --unpack is the limit for a compressed
  * recording: every zstd frame in the file is unpacked and the bytes of its content are added up.

@@ -7,11 +7,12 @@
  * For the benchmark (files of any size) and for tests (every variant of the container). What it
  * writes is a small simulated machine: CPUs with clocks of their own, a run queue, processes with
  * threads and pages, and the events that a kernel's probes would have written while they ran. What
- * happened is counted as it happens and printed as one line of key=value on standard output, so that
- * a test can compare what a reader found with what was put in. Same options, same bytes.
+ * happened is counted as it happens and printed as one line of key=value on standard output, so
+ * that a test can compare what a reader found with what was put in. Same options, same bytes.
  *
- * Of loss it says: lost_events, the sum of the counts that pages carry; lost_counted and lost_unknown,
- * the pages flagged with and without a count; lost_first, those of them that are a CPU's first page.
+ * Of loss it says: lost_events, the sum of the counts that pages carry; lost_counted and
+ * lost_unknown, the pages flagged with and without a count; lost_first, those of them that are a
+ * CPU's first page.
  *
  *   --events N         events in all (k and M are thousands and millions)      [1M]
  *   --cpus N           CPUs, to 4096                                           [4]
@@ -29,15 +30,19 @@
  *   --rt               common fields of 12 bytes, as PREEMPT_RT kernels have
  *   --absolute         absolute time stamps where a time extend would do
  *   --discard          records that were reserved and thrown away, as event filters leave them
- *   --processes N, --threads N (of each), --pages N (of each)
+ *   --processes N      [half the CPUs, at least 2]
+ *   --threads N        of each process                                         [4]
+ *   --pages N          of each process                                         [2048]
  *
  * Workloads:
- *   forkwp  arm64, function and TLBI probes as tlbcapture makes them. Each process forks, which makes
- *           all its pages read-only; its threads then write them: a fault, do_wp_page, a TLBI, the
- *           new PTE, the return. While the child lives the write copies the page instead. Among that:
- *           faults that change nothing, mprotect, gathers with and without freed tables, exec, exit.
+ *
+ *   forkwp  arm64, function and TLBI probes as tlbcapture makes them. Each process forks, which
+ *           makes all its pages read-only; its threads then write them: a fault, do_wp_page, a
+ *           TLBI, the new PTE, the return. While the child lives the write copies the page instead.
+ *           Among that: faults that change nothing, mprotect, gathers with and without freed
+ *           tables, exec, exit.
  *   x86tp   the same machine seen through x86 tracepoints only.
- *   sched   scheduler and softirq events without page faults, about 38 bytes each in the file.
+ *   sched   scheduler and softirq events without page faults, about 37 bytes each in the file.
  *
  * How it stays small and quick. Pages of a CPU must lie together in the file, but they fill up
  * interleaved, and where a CPU's data start is known only when all sizes are. So full pages go to
@@ -68,7 +73,12 @@
 #define CHUNK_PAGES   10
 #define FIRST_NS      10000000000ULL
 
-enum workload { FORKWP, X86TP, SCHED, NR_WORKLOADS };
+enum workload {
+	FORKWP,
+	X86TP,
+	SCHED,
+	NR_WORKLOADS
+};
 static const char *const workload_names[] = {"forkwp", "x86tp", "sched"};
 
 static struct {
@@ -123,7 +133,7 @@ static inline uint64_t rnd(void)
 	return random_state * 0x2545f4914f6cdd1dULL;
 }
 
-/* ---- Numbers in the file's byte order ---------------------------------------------------------- */
+/* ---- Numbers in the file's byte order ------------------------------------------------- */
 
 static inline void put16(void *p, uint16_t v)
 {
@@ -151,14 +161,28 @@ static inline void put_long(void *p, uint64_t v)
 		put32(p, v);
 }
 
-/* ---- Event formats ----------------------------------------------------------------------------- */
+/* ---- Event formats -------------------------------------------------------------------- */
 
 /*
  * Types of fields. Tracepoints are C structs, so their fields are aligned; the arguments of a probe
  * are packed behind an aligned head.
  */
-enum type { T_END, T_LONG, T_ULONG, T_U64, T_U32, T_UINT, T_S32, T_INT, T_PID, T_U8, T_SHORT, T_COMM,
-	    T_FILENAME, T_TEXT };
+enum type {
+	T_END,
+	T_LONG,
+	T_ULONG,
+	T_U64,
+	T_U32,
+	T_UINT,
+	T_S32,
+	T_INT,
+	T_PID,
+	T_U8,
+	T_SHORT,
+	T_COMM,
+	T_FILENAME,
+	T_TEXT
+};
 
 static const struct {
 	const char *decl, *array; /* "TYPE NAME ARRAY" */
@@ -183,10 +207,19 @@ static const struct {
 
 #define MAX_FIELDS 8
 
-enum system_id { SYS_FTRACE, SYS_PROBE, SYS_TLBI, SYS_SCHED, SYS_TASK, SYS_IRQ, SYS_EXCEPTIONS,
-		 SYS_TLB, NR_SYSTEMS };
-static const char *const system_names[] = {"ftrace", "tlbr", "tlbr_tlbi", "sched", "task", "irq",
-					   "exceptions", "tlb"};
+enum system_id {
+	SYS_FTRACE,
+	SYS_PROBE,
+	SYS_TLBI,
+	SYS_SCHED,
+	SYS_TASK,
+	SYS_IRQ,
+	SYS_EXCEPTIONS,
+	SYS_TLB,
+	NR_SYSTEMS
+};
+static const char *const system_names[] = {"ftrace", "tlbr", "tlbr_tlbi",  "sched",
+					   "task",   "irq",  "exceptions", "tlb"};
 
 enum event_id {
 	EV_PRINT,
@@ -219,10 +252,16 @@ enum event_id {
 	NR_EVENTS
 };
 
-enum { IN_FORKWP = 1 << FORKWP, IN_X86TP = 1 << X86TP, IN_SCHED = 1 << SCHED, IN_ALL = 7 };
+enum {
+	IN_FORKWP = 1 << FORKWP,
+	IN_X86TP = 1 << X86TP,
+	IN_SCHED = 1 << SCHED,
+	IN_ALL = 7
+};
 
 #define MASK_STATE "0xff"
 
+/* clang-format off */
 static const struct event {
 	const char *name;
 	enum system_id system;
@@ -273,8 +312,8 @@ static const struct event {
 		{{T_COMM, "prev_comm"}, {T_PID, "prev_pid"}, {T_INT, "prev_prio"},
 		 {T_LONG, "prev_state"}, {T_COMM, "next_comm"}, {T_PID, "next_pid"},
 		 {T_INT, "next_prio"}},
-		"\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s next_pid=%d "
-		"next_prio=%d\", REC->prev_comm, REC->prev_pid, REC->prev_prio, "
+		"\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s "
+		"next_pid=%d next_prio=%d\", REC->prev_comm, REC->prev_pid, REC->prev_prio, "
 		"(REC->prev_state & " MASK_STATE ") ? __print_flags(REC->prev_state & " MASK_STATE
 		", \"|\", { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, { 0x00000004, \"T\" }, "
 		"{ 0x00000010, \"X\" }, { 0x00000020, \"Z\" }, { 0x00000040, \"P\" }, "
@@ -314,6 +353,7 @@ static const struct event {
 		"{ 2, \"local shootdown\" }, { 3, \"local mm shootdown\" }, "
 		"{ 4, \"remote ipi send\" }), REC->reason"},
 };
+/* clang-format on */
 
 /* Where the fields of an event lie in this file's variant. Probes: the head comes first. */
 static struct layout {
@@ -373,6 +413,7 @@ static void lay_out(enum event_id ev)
 	struct layout *l = &layouts[ev];
 	unsigned int at = common_size(), widest = 4, i;
 
+	/* clang-format off */
 #define ADD(TYPE, NAME, ALIGN)                                                                     \
 	do {                                                                                       \
 		unsigned int bytes_ = types[TYPE].size ? (unsigned int)types[TYPE].size            \
@@ -398,12 +439,13 @@ static void lay_out(enum event_id ev)
 	for (i = 0; i < MAX_FIELDS && e->fields[i].type; i++)
 		ADD(e->fields[i].type, e->fields[i].name, !e->is_probe);
 #undef ADD
+	/* clang-format on */
 	l->size = e->is_probe || e->system == SYS_FTRACE ? at : round_up(at, widest);
 	/* Ids of a kernel depend on its configuration; nobody may rely on them. */
 	l->id = e->system == SYS_FTRACE ? 5 : 300 + opt.seed % 97 + ev * 3;
 }
 
-/* ---- A growing piece of memory, for all that is not event data --------------------------------- */
+/* ---- A growing piece of memory, for all that is not event data ------------------------ */
 
 struct blob {
 	uint8_t *data;
@@ -506,7 +548,7 @@ static void format_text(struct blob *b, enum event_id ev)
 	blob_text(b, "\n");
 }
 
-/* ---- Pages ------------------------------------------------------------------------------------- */
+/* ---- Pages ---------------------------------------------------------------------------- */
 
 /* What one CPU writes into one buffer. */
 struct stream {
@@ -514,7 +556,7 @@ struct stream {
 	unsigned int full;      /* pages of the extent that are complete */
 	unsigned int at, room;  /* in the open page: next byte, first byte not to be used */
 	uint64_t last_ns, pages, records;
-	uint32_t *extents;      /* numbers in the pool */
+	uint32_t *extents; /* numbers in the pool */
 	size_t nr_extents, room_extents;
 	uint64_t lost, missed_count; /* of the open page: 0 none, 1 unknown, 2 missed_count */
 	uint64_t file_offset, file_size;
@@ -695,21 +737,27 @@ static void discard_record(struct stream *s, uint64_t now_ns)
 	facts.discarded++;
 }
 
-/* ---- The machine ------------------------------------------------------------------------------- */
+/* ---- The machine ---------------------------------------------------------------------- */
 
-enum program { PROG_SHELL, PROG_START, PROG_THREAD, PROG_CHILD, PROG_IDLE };
+enum program {
+	PROG_SHELL,
+	PROG_START,
+	PROG_THREAD,
+	PROG_CHILD,
+	PROG_IDLE
+};
 
 struct mm {
 	uint64_t ptr, serial; /* serial: pointers come back, serials do not */
 	uint64_t asid, slot;
-	uint32_t *stamp;      /* per page: generation in which it became writable; 0: not present */
-	uint32_t gen;         /* counts forks: pages with an older stamp are read-only */
-	uint32_t pending;     /* pages that a write would fault on */
-	uint32_t scan;        /* where to look for one */
-	struct task *child;   /* the child that still shares the pages */
-	bool has_child;       /* it has not ended */
-	uint64_t busy_ns;     /* mmap_lock is held for writing until then */
-	uint64_t quiet_ns;    /* the last operation under way ends then */
+	uint32_t *stamp;    /* per page: generation in which it became writable; 0: not present */
+	uint32_t gen;       /* counts forks: pages with an older stamp are read-only */
+	uint32_t pending;   /* pages that a write would fault on */
+	uint32_t scan;      /* where to look for one */
+	struct task *child; /* the child that still shares the pages */
+	bool has_child;     /* it has not ended */
+	uint64_t busy_ns;   /* mmap_lock is held for writing until then */
+	uint64_t quiet_ns;  /* the last operation under way ends then */
 };
 
 struct task {
@@ -846,14 +894,13 @@ static uint64_t emit_text(struct cpu *c, uint64_t now_ns, enum event_id ev, cons
 	return now_ns;
 }
 
-#define EMIT(C, NOW, EV, ...)                                                                      \
-	emit_text(C, NOW, EV, (const uint64_t[]){__VA_ARGS__}, NULL)
-#define EMIT_TEXT(C, NOW, EV, TEXT, ...)                                                           \
+#define EMIT(C, NOW, EV, ...) emit_text(C, NOW, EV, (const uint64_t[]){__VA_ARGS__}, NULL)
+#define EMIT_TEXT(C, NOW, EV, TEXT, ...) \
 	emit_text(C, NOW, EV, (const uint64_t[]){__VA_ARGS__}, TEXT)
 /* A probe at the entry of a function, one at its return, one on a TLBI instruction. */
-#define PROBE(C, NOW, EV, ...) EMIT(C, NOW, EV, sites[EV], __VA_ARGS__)
+#define PROBE(C, NOW, EV, ...)    EMIT(C, NOW, EV, sites[EV], __VA_ARGS__)
 #define RETPROBE(C, NOW, EV, ...) EMIT(C, NOW, EV, sites[EV], sites[EV_WP] + 0x840, __VA_ARGS__)
-#define COMM(TASK) ((uint64_t)(uintptr_t)(TASK)->comm)
+#define COMM(TASK)                ((uint64_t)(uintptr_t)(TASK)->comm)
 
 static uint64_t tlbi(struct cpu *c, uint64_t now_ns, enum event_id ev, const struct mm *mm,
 		     uint64_t address)
@@ -971,8 +1018,9 @@ static void switch_to(struct cpu *c, struct task *next, unsigned int prev_state)
 {
 	struct task *prev = c->task;
 
-	c->now_ns = EMIT(c, c->now_ns, EV_SWITCH, COMM(prev), prev->pid, 120, prev_state, COMM(next),
-			 next->pid, 120) + 300;
+	c->now_ns = EMIT(c, c->now_ns, EV_SWITCH, COMM(prev), prev->pid, 120, prev_state,
+			 COMM(next), next->pid, 120) +
+		    300;
 	/* A task without memory of its own keeps the last mm loaded. */
 	if (next->mm && next->mm->serial != c->loaded) {
 		facts.mm_loads++;
@@ -1011,7 +1059,7 @@ static bool schedule(struct cpu *c, unsigned int prev_state)
 	return false;
 }
 
-/* ---- What processes do ------------------------------------------------------------------------- */
+/* ---- What processes do ---------------------------------------------------------------- */
 
 static const struct {
 	uint64_t start, end;
@@ -1036,7 +1084,13 @@ static inline uint64_t page_pte(const struct mm *mm, uint32_t page, bool writabl
 	return frame | (writable ? 0xe8000000000f43ULL : 0xe0000000000fc3ULL);
 }
 
-enum fault { FAULT_NEW, FAULT_REUSE, FAULT_COW, FAULT_SPURIOUS, FAULT_SPURIOUS_READ };
+enum fault {
+	FAULT_NEW,
+	FAULT_REUSE,
+	FAULT_COW,
+	FAULT_SPURIOUS,
+	FAULT_SPURIOUS_READ
+};
 
 /* One page fault by the task on C. Returns the time when it is over. */
 static uint64_t fault(struct cpu *c, uint64_t t, struct mm *mm, uint32_t page, enum fault what)
@@ -1073,7 +1127,8 @@ static uint64_t fault(struct cpu *c, uint64_t t, struct mm *mm, uint32_t page, e
 	t = PROBE(c, t, EV_FAULT, mm->ptr, exact, flags, 0x4009f8) + 150 + (r & 255);
 	r >>= 8;
 	if (what == FAULT_REUSE || what == FAULT_COW) {
-		t = PROBE(c, t, EV_WP, mm->ptr, address, exact, flags | 0x800, old) + 120 + (r & 255);
+		t = PROBE(c, t, EV_WP, mm->ptr, address, exact, flags | 0x800, old) + 120 +
+		    (r & 255);
 		r >>= 8;
 	}
 	switch (what) {
@@ -1117,10 +1172,12 @@ static uint64_t fork_task(struct cpu *c, uint64_t t, const char *comm, enum prog
 	} else {
 		for (i = 0; i < ARRAY_SIZE(small_areas); i++)
 			t = PROBE(c, t, EV_COPY_RANGE, mm->ptr, self->mm->ptr, small_areas[i].start,
-				  small_areas[i].end) + 900;
+				  small_areas[i].end) +
+			    900;
 		if (with_pages)
 			t = PROBE(c, t, EV_COPY_RANGE, mm->ptr, self->mm->ptr, page_address(0),
-				  page_address(opt.pages)) + 10 * opt.pages;
+				  page_address(opt.pages)) +
+			    10 * opt.pages;
 		t = tlbi(c, t, EV_TLBI_FORK, self->mm, 0);
 	}
 	t = EMIT(c, t + 30000, EV_NEWTASK, child->pid, COMM(self), 0x1200000, 0) + 800;
@@ -1210,7 +1267,8 @@ static bool step_start(struct cpu *c)
 		t = EMIT(c, t, EV_NEWTASK, thread->pid, COMM(leader), 0x3d0f00, 0) + 600;
 		if (!opt.x86)
 			t = EMIT(c, t, EV_FORK, COMM(leader), leader->pid, COMM(leader),
-				 thread->pid) + 600;
+				 thread->pid) +
+			    600;
 		wake(thread, t, false);
 	}
 	c->now_ns = t + 2000;
@@ -1227,7 +1285,8 @@ static bool step_child(struct cpu *c)
 	if (self->phase == 0) {
 		self->phase = 2 + (r & 3);
 	} else if (self->phase > 1) {
-		t = fault(c, t, self->mm, (r >> 8) % opt.pages, self->parent ? FAULT_COW : FAULT_NEW);
+		t = fault(c, t, self->mm, (r >> 8) % opt.pages,
+			  self->parent ? FAULT_COW : FAULT_NEW);
 		self->phase--;
 		if (self->phase == 1 && self->parent && (r & 16)) {
 			self->parent->child = NULL;
@@ -1277,7 +1336,10 @@ static uint64_t write_page(struct cpu *c, uint64_t t, struct task *self, bool ow
 	struct mm *mm = self->mm;
 	uint32_t page = next_page(self, own);
 
-	t = fault(c, t, mm, page, !mm->stamp[page] ? FAULT_NEW : mm->child ? FAULT_COW : FAULT_REUSE);
+	t = fault(c, t, mm, page,
+		  !mm->stamp[page] ? FAULT_NEW
+		  : mm->child      ? FAULT_COW
+				   : FAULT_REUSE);
 	mm->stamp[page] = mm->gen;
 	mm->pending--;
 	return t;
@@ -1392,15 +1454,17 @@ static bool step_thread(struct cpu *c)
 /* sched: events of the scheduler at a steady pace, 37 bytes on average with their heads. */
 static void step_sched(struct cpu *c)
 {
-	static const uint8_t order[] = {EV_WAKING, EV_SWITCH, EV_SOFTIRQ_ENTRY, EV_WAKING,
-					EV_SOFTIRQ_EXIT, EV_WAKING};
-	struct task *other = &process_tasks[(c->number * 7 + c->turn) % (opt.processes * opt.threads)];
+	static const uint8_t order[] = {EV_WAKING, EV_SWITCH,       EV_SOFTIRQ_ENTRY,
+					EV_WAKING, EV_SOFTIRQ_EXIT, EV_WAKING};
+	struct task *other =
+		&process_tasks[(c->number * 7 + c->turn) % (opt.processes * opt.threads)];
 	enum event_id ev = order[c->turn++ % ARRAY_SIZE(order)];
 	uint64_t t = c->now_ns, r = rnd();
 
 	switch (ev) {
 	case EV_SWITCH:
-		EMIT(c, t, ev, COMM(c->task), c->task->pid, 120, r >> 63, COMM(other), other->pid, 120);
+		EMIT(c, t, ev, COMM(c->task), c->task->pid, 120, r >> 63, COMM(other), other->pid,
+		     120);
 		c->task = other;
 		break;
 	case EV_WAKING:
@@ -1420,8 +1484,9 @@ static void emit_snapshot(struct cpu *c, const struct task *shell)
 	char text[256];
 	uint64_t ip = sites[EV_PRINT];
 
-	snprintf(text, sizeof(text), "tlbr.tasks 1\n1 1 1 u init\n2 2 0 k kthreadd\n%d %d %d u %s\n",
-		 shell->pid, shell->pid, shell->pid, shell->comm);
+	snprintf(text, sizeof(text),
+		 "tlbr.tasks 1\n1 1 1 u init\n2 2 0 k kthreadd\n%d %d %d u %s\n", shell->pid,
+		 shell->pid, shell->pid, shell->comm);
 	EMIT_TEXT(c, c->now_ns, EV_PRINT, text, ip, 0);
 	c->now_ns += 2000;
 	EMIT_TEXT(c, c->now_ns, EV_PRINT, "tlbr.tasks.end 3\n", ip, 0);
@@ -1430,7 +1495,8 @@ static void emit_snapshot(struct cpu *c, const struct task *shell)
 
 static void set_up_machine(void)
 {
-	unsigned int i, nr_threads = opt.processes * opt.threads, nr_tasks = opt.processes + 2, room = 1;
+	unsigned int i, nr_threads = opt.processes * opt.threads, nr_tasks = opt.processes + 2,
+			room = 1;
 
 	cpus = zalloc(opt.cpus, sizeof(*cpus));
 	heap = zalloc(opt.cpus, sizeof(*heap));
@@ -1471,7 +1537,8 @@ static void run_sched(void)
 		struct task *t = &process_tasks[i];
 
 		t->pid = new_pid();
-		snprintf(t->comm, sizeof(t->comm), i % 16 == 3 ? "a b:c=%u" : "task-%u", i % 100000);
+		snprintf(t->comm, sizeof(t->comm), i % 16 == 3 ? "a b:c=%u" : "task-%u",
+			 i % 100000);
 	}
 	for (i = 0; i < opt.cpus; i++)
 		heap_push(i);
@@ -1534,13 +1601,13 @@ static void run_processes(void)
 		struct task *was = first->task == &first->idle ? shell : first->task;
 		bool had = first->task != &first->idle;
 
-		EMIT(first, first->last_ns + 3000, EV_SWITCH, COMM(first->task), first->task->pid, 120,
-		     had, COMM(had ? &first->idle : was), had ? 0 : was->pid, 120);
+		EMIT(first, first->last_ns + 3000, EV_SWITCH, COMM(first->task), first->task->pid,
+		     120, had, COMM(had ? &first->idle : was), had ? 0 : was->pid, 120);
 		first->task = had ? &first->idle : was;
 	}
 }
 
-/* ---- The container ----------------------------------------------------------------------------- */
+/* ---- The container -------------------------------------------------------------------- */
 
 enum {
 	OPTION_DONE,
@@ -1840,7 +1907,8 @@ static unsigned int string_id(const char *s)
 	return id;
 }
 
-static void section_head(struct blob *b, unsigned int id, bool packed, const char *name, uint64_t size)
+static void section_head(struct blob *b, unsigned int id, bool packed, const char *name,
+			 uint64_t size)
 {
 	blob_16(b, id);
 	blob_16(b, packed);
@@ -1877,8 +1945,8 @@ static void write_v7(void)
 {
 	struct blob b = {0}, part = {0}, options = {0}, more = {0};
 	ZSTD_CCtx *zstd = opt.zstd ? ZSTD_createCCtx() : NULL;
-	static const char *const names[] = {"headers", "ftrace events", "events format", "kallsyms",
-					    "printk", "command lines"};
+	static const char *const names[] = {"headers",  "ftrace events", "events format",
+					    "kallsyms", "printk",        "command lines"};
 	uint64_t *buffer_at = zalloc(nr_buffers, sizeof(*buffer_at)), at, next_at;
 	size_t first_options, i;
 	uint8_t patch[8];
@@ -1927,7 +1995,8 @@ static void write_v7(void)
 
 	options.size = 0;
 	for (i = 0; i < nr_buffers; i++) {
-		/* The fourth instance recorded nothing and has no CPUs; the third has empty ones. */
+		/* The fourth instance recorded nothing and has no CPUs; the third has empty ones.
+		 */
 		unsigned int nr = i == 4 ? 0 : opt.cpus, cpu;
 		char name[32] = "";
 
@@ -2010,20 +2079,21 @@ static void print_facts(void)
 		pages += streams[i].pages;
 		top += i < opt.cpus ? streams[i].records : 0;
 	}
-	printf("events=%" PRIu64 " top_events=%" PRIu64 " bytes=%" PRIu64 " pages=%" PRIu64, facts.events,
-	       top, (uint64_t)lseek(out_fd, 0, SEEK_END), pages);
+	printf("events=%" PRIu64 " top_events=%" PRIu64 " bytes=%" PRIu64 " pages=%" PRIu64,
+	       facts.events, top, (uint64_t)lseek(out_fd, 0, SEEK_END), pages);
 	for (i = 0; i < opt.cpus; i++)
 		last_ns = cpus[i].last_ns > last_ns ? cpus[i].last_ns : last_ns;
 	printf(" cpus=%u processes=%u threads=%u last_ns=%" PRIu64, opt.cpus, opt.processes,
 	       opt.threads, last_ns);
 	printf(" wp_reuse=%" PRIu64 " cow=%" PRIu64 " new_pages=%" PRIu64 " spurious=%" PRIu64
-	       " spurious_read=%" PRIu64, facts.wp_reuse, facts.cow, facts.new_pages, facts.spurious,
-	       facts.spurious_read);
+	       " spurious_read=%" PRIu64,
+	       facts.wp_reuse, facts.cow, facts.new_pages, facts.spurious, facts.spurious_read);
 	printf(" forks=%" PRIu64 " execs=%" PRIu64 " exits=%" PRIu64 " mprotects=%" PRIu64
-	       " unmaps=%" PRIu64 " tables_freed=%" PRIu64, facts.forks, facts.execs, facts.exits,
-	       facts.mprotects, facts.unmaps, facts.tables_freed);
-	printf(" mm_loads=%" PRIu64 " tlbi=%" PRIu64 " shootdowns=%" PRIu64, facts.mm_loads, facts.tlbi,
-	       facts.shootdowns);
+	       " unmaps=%" PRIu64 " tables_freed=%" PRIu64,
+	       facts.forks, facts.execs, facts.exits, facts.mprotects, facts.unmaps,
+	       facts.tables_freed);
+	printf(" mm_loads=%" PRIu64 " tlbi=%" PRIu64 " shootdowns=%" PRIu64, facts.mm_loads,
+	       facts.tlbi, facts.shootdowns);
 	printf(" time_extends=%" PRIu64 " discarded=%" PRIu64 " lost_events=%" PRIu64
 	       " lost_counted=%" PRIu64 " lost_unknown=%" PRIu64 " lost_first=%" PRIu64,
 	       facts.extends, facts.discarded, facts.missed_events, facts.missed_counted,
@@ -2036,7 +2106,7 @@ static void print_facts(void)
 	putchar('\n');
 }
 
-/* ---- Options ----------------------------------------------------------------------------------- */
+/* ---- Options -------------------------------------------------------------------------- */
 
 static uint64_t number(const char *name, const char *text, uint64_t min, uint64_t max)
 {
@@ -2048,7 +2118,8 @@ static uint64_t number(const char *name, const char *text, uint64_t min, uint64_
 	if (*end == 'k' || *end == 'M')
 		unit = *end++ == 'k' ? 1000 : 1000000;
 	if (errno || *text < '0' || *text > '9' || *end || value > max / unit || value * unit < min)
-		die("--%s %s: a number from %" PRIu64 " to %" PRIu64 " is wanted", name, text, min, max);
+		die("--%s %s: a number from %" PRIu64 " to %" PRIu64 " is wanted", name, text, min,
+		    max);
 	return value * unit;
 }
 
@@ -2070,13 +2141,35 @@ static void usage(FILE *f)
 	      "         [--compression none|zstd] [--endian little|big] [--long 4|8]\n"
 	      "         [--page-size BYTES] [--arch arm64|x86] [--workload forkwp|x86tp|sched]\n"
 	      "         [--buffers N] [--gaps] [--lost] [--rt] [--absolute] [--discard]\n"
-	      "         [--processes N] [--threads N] [--pages N] OUT.dat\n", f);
+	      "         [--processes N] [--threads N] [--pages N] OUT.dat\n",
+	      f);
 }
 
 static void parse(int argc, char **argv)
 {
-	enum { EVENTS, CPUS, SEED, VERSION, COMPRESSION, ENDIAN, LONG, PAGE_SIZE, ARCH, WORKLOAD,
-	       BUFFERS, PROCESSES, THREADS, PAGES, GAPS, LOST, RT, ABSOLUTE, DISCARD, HELP };
+	enum {
+		EVENTS,
+		CPUS,
+		SEED,
+		VERSION,
+		COMPRESSION,
+		ENDIAN,
+		LONG,
+		PAGE_SIZE,
+		ARCH,
+		WORKLOAD,
+		BUFFERS,
+		PROCESSES,
+		THREADS,
+		PAGES,
+		GAPS,
+		LOST,
+		RT,
+		ABSOLUTE,
+		DISCARD,
+		HELP
+	};
+	/* clang-format off */
 	static const struct option longs[] = {
 		{"events", 1, NULL, EVENTS}, {"cpus", 1, NULL, CPUS}, {"seed", 1, NULL, SEED},
 		{"version", 1, NULL, VERSION}, {"compression", 1, NULL, COMPRESSION},
@@ -2088,6 +2181,7 @@ static void parse(int argc, char **argv)
 		{"rt", 0, NULL, RT}, {"absolute", 0, NULL, ABSOLUTE},
 		{"discard", 0, NULL, DISCARD}, {"help", 0, NULL, HELP}, {NULL, 0, NULL, 0},
 	};
+	/* clang-format on */
 	int o, which, arch = -1, workload = -1;
 
 	while ((o = getopt_long(argc, argv, "", longs, &which)) >= 0) {

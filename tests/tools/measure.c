@@ -2,10 +2,10 @@
 /*
  * measure COMMAND [ARGUMENT...]: what a command costs. For the benchmark.
  *
- * Runs COMMAND with its output thrown away and prints "CPU_NS PEAK_RSS_KIB STATUS": CPU time, user and
- * system together, of it and its children; the highest resident size; its exit status (128 + signal
- * if it was killed). A shell's own `time` does not tell the memory, and a large parent would show up
- * in the child's peak (what the process was before exec counts), so this one stays tiny.
+ * Runs COMMAND with its output thrown away and prints "CPU_NS PEAK_RSS_KIB STATUS": CPU time, user
+ * and system together, of it and its children; the highest resident size; its exit status (128 +
+ * signal if it was killed). A shell's own `time` does not tell the memory, and a large parent would
+ * show up in the child's peak (what the process was before exec counts), so this one stays tiny.
  */
 #include <fcntl.h>
 #include <stdio.h>

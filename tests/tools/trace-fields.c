@@ -30,7 +30,8 @@ static struct decoder *make_decoder(struct trace *t, const struct trace_format *
 	if (!d || !text)
 		exit(1);
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *field = strstr(line, "field:"), *end = field ? strchr(field, ';') : NULL, *name;
+		char *field = strstr(line, "field:"), *end = field ? strchr(field, ';') : NULL,
+		     *name;
 		struct trace_field *to = &d->fields[d->nr];
 
 		if (!end || d->nr == MAX_FIELDS)
@@ -43,7 +44,8 @@ static struct decoder *make_decoder(struct trace *t, const struct trace_format *
 		name = strrchr(field, ' ');
 		if (!name || trace_find_field(t, f, name + 1, to, &err))
 			continue;
-		if (!to->is_array && (to->size == 1 || to->size == 2 || to->size == 4 || to->size == 8))
+		if (!to->is_array &&
+		    (to->size == 1 || to->size == 2 || to->size == 4 || to->size == 8))
 			d->nr++;
 	}
 	free(text);
