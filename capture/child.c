@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * One socket pair does both jobs. Towards the child it is the gate: a byte opens it, an end of file
- * (we died) makes the child leave. Towards us it carries the errno of a failed exec; a successful one
- * closes the socket, and we read an end of file.
+ * (we died) makes the child leave. Towards us it carries the errno of a failed exec; a successful
+ * one closes the socket, and we read an end of file.
  */
 #include "capture/child.h"
 

@@ -18,7 +18,10 @@ struct child {
 	int status;     /* as of waitpid() */
 };
 
-#define CHILD_NONE {.control_fd = -1}
+#define CHILD_NONE               \
+	{                        \
+		.control_fd = -1 \
+	}
 
 struct child_setup {
 	int stdin_fd, stdout_fd, stderr_fd; /* -1: as ours */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * tlbcapture: records the catalogue's events on this host. The only program of the project that runs
- * on a production machine.
+ * tlbcapture: records the catalogue's events on this host. The only program of the project that
+ * runs on a production machine.
  *
  *   main.c      command line, the order of things, what is said
  *   session.c   tracefs instance, trace-cmd, temporary files
@@ -33,11 +33,11 @@
 #include "capture/tasks.h"
 #include "common/msg.h"
 
-#define NS_PER_S         INT64_C(1000000000)
-#define START_LIMIT_NS   (60 * NS_PER_S) /* large buffers on many CPUs take seconds */
-#define TICK_NS          (NS_PER_S / 5)
-#define START_TICK_NS    (NS_PER_S / 100)
-#define FOREVER_NS       INT64_MAX
+#define NS_PER_S       INT64_C(1000000000)
+#define START_LIMIT_NS (60 * NS_PER_S) /* large buffers on many CPUs take seconds */
+#define TICK_NS        (NS_PER_S / 5)
+#define START_TICK_NS  (NS_PER_S / 100)
+#define FOREVER_NS     INT64_MAX
 /* trace-cmd 3.1 cannot compress more than 2 GiB into one file; the buffers still come on top. */
 #define COMPRESSED_LIMIT (UINT64_C(2) << 30)
 #define COMPRESSED_LEAST (UINT64_C(1) << 30)
@@ -78,8 +78,8 @@ static void note_signal(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * Signals are blocked but while await() sleeps, so none is missed between a look and a sleep. BEFORE
- * gets the mask of before.
+ * Signals are blocked but while await() sleeps, so none is missed between a look and a sleep.
+ * BEFORE gets the mask of before.
  */
 static void catch_signals(sigset_t *before)
 {
@@ -124,20 +124,26 @@ static int64_t now_ns(void)
 
 static void print_help(void)
 {
-	fputs("usage: tlbcapture -o FILE [-b KB] [--compression NAME] [-d SECONDS | -- COMMAND [ARG...]]\n"
+	fputs("usage: tlbcapture -o FILE [-b KB] [--compression NAME] [-d SECONDS | -- COMMAND "
+	      "[ARG...]]\n"
 	      "       tlbcapture --list | --help | --version\n"
 	      "\n"
-	      "Records what the kernel does to page tables and TLBs, on all CPUs, into FILE (trace.dat)\n"
-	      "for tlbreplay: for a time, while COMMAND runs, or until it is interrupted. Needs root.\n"
+	      "Records what the kernel does to page tables and TLBs, on all CPUs, into FILE "
+	      "(trace.dat)\n"
+	      "for tlbreplay: for a time, while COMMAND runs, or until it is interrupted. Needs "
+	      "root.\n"
 	      "\n"
 	      "  -o FILE             the file to write; it appears when it is complete\n"
 	      "  -d SECONDS          record for so long (fractions allowed)\n"
-	      "  -b KB               ring buffer per CPU in KiB; default 102400, or less if memory is short\n"
+	      "  -b KB               ring buffer per CPU in KiB; default 102400, or less if memory "
+	      "is short\n"
 	      "  --compression NAME  zstd (default), none, or what else trace-cmd knows\n"
-	      "  --list              the events: which of them this kernel has, what a missing one costs\n"
+	      "  --list              the events: which of them this kernel has, what a missing one "
+	      "costs\n"
 	      "  --help, --version\n"
 	      "\n"
-	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete (events were lost).\n",
+	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete (events were "
+	      "lost).\n",
 	      stdout);
 }
 
@@ -175,7 +181,12 @@ static bool parse_kb(const char *text, int64_t *out)
 /* Returns -1 to go on, else an exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-	enum { HELP = 256, VERSION, LIST, COMPRESSION };
+	enum {
+		HELP = 256,
+		VERSION,
+		LIST,
+		COMPRESSION
+	};
 	static const struct option long_options[] = {
 		{"help", no_argument, NULL, HELP},
 		{"version", no_argument, NULL, VERSION},
@@ -186,7 +197,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 	int option, result = -1;
 
 	opterr = 0;
-	while (result < 0 && (option = getopt_long(argc, argv, "+:o:d:b:", long_options, NULL)) != -1) {
+	while (result < 0 &&
+	       (option = getopt_long(argc, argv, "+:o:d:b:", long_options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			options->output = optarg;
@@ -198,7 +210,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'b':
 			if (!parse_kb(optarg, &options->buffer_kb))
-				result = usage_error("-b takes a whole number of KiB, not ", optarg);
+				result =
+					usage_error("-b takes a whole number of KiB, not ", optarg);
 			break;
 		case COMPRESSION:
 			options->compression = optarg;
@@ -226,8 +239,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 	if (optind < argc)
 		options->command = argv + optind;
 	if (options->list)
-		return options->command || options->output ?
-			       usage_error("--list stands alone", "") : -1;
+		return options->command || options->output ? usage_error("--list stands alone", "")
+							   : -1;
 	if (!options->output || !*options->output)
 		return usage_error("-o FILE is missing", "");
 	if (options->command && options->duration_ns)
@@ -273,11 +286,12 @@ static bool warn_of_gaps(void)
 		return false;
 	}
 	if (session_arch() == ARCH_ARM64)
-		msg_warn("arm64 has no tracepoints for faults or TLBI instructions, and this version "
+		msg_warn("arm64 has no tracepoints for faults or TLBI instructions, and this "
+			 "version "
 			 "sets no dynamic probes: the recording holds tasks and switches only");
 	if (recorded < all)
-		msg_note("recording %u of %u events; --list says what the others would tell", recorded,
-			 all);
+		msg_note("recording %u of %u events; --list says what the others would tell",
+			 recorded, all);
 	return true;
 }
 
@@ -320,7 +334,8 @@ static size_t write_snapshot(struct session *session)
 		count = tasks.count;
 	if (!rc && tasks.unknown)
 		msg_note("%zu processes could not be compared with their parents; taken to have an "
-			 "address space of their own", tasks.unknown);
+			 "address space of their own",
+			 tasks.unknown);
 	tasks_free(&tasks);
 	return count;
 }
@@ -330,10 +345,10 @@ static enum ending wait_for_end(struct session *session, const struct options *o
 				int64_t start_ns)
 {
 	bool compressed = strcmp(config->compression, "none") != 0;
-	uint64_t buffers = (uint64_t)config->buffer_kb * 1024 *
-			   (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t limit = buffers < COMPRESSED_LIMIT - COMPRESSED_LEAST ? COMPRESSED_LIMIT - buffers :
-									 COMPRESSED_LEAST;
+	uint64_t buffers =
+		(uint64_t)config->buffer_kb * 1024 * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t limit = buffers < COMPRESSED_LIMIT - COMPRESSED_LEAST ? COMPRESSED_LIMIT - buffers
+								       : COMPRESSED_LEAST;
 	int64_t end_ns = options->duration_ns ? start_ns + options->duration_ns : FOREVER_NS;
 	enum ending ending = END_NONE;
 
@@ -352,7 +367,8 @@ static enum ending wait_for_end(struct session *session, const struct options *o
 			ending = END_LIMIT;
 		if (ending == END_NONE) {
 			if (!options->command)
-				msg_progress("recording, %" PRId64 " s", (now - start_ns) / NS_PER_S);
+				msg_progress("recording, %" PRId64 " s",
+					     (now - start_ns) / NS_PER_S);
 			await(end_ns - now < TICK_NS ? end_ns - now : TICK_NS);
 		}
 	}
@@ -398,13 +414,14 @@ static int report(const struct session_result *result, const char *output, size_
 		 result->lost_events);
 	for (size_t i = 0; i < result->cpu_count; i++) {
 		if (result->cpus[i].lost_events)
-			msg_warn("cpu %u lost %" PRIu64 " events; try a larger -b", result->cpus[i].cpu,
-				 result->cpus[i].lost_events);
+			msg_warn("cpu %u lost %" PRIu64 " events; try a larger -b",
+				 result->cpus[i].cpu, result->cpus[i].lost_events);
 	}
 	if (result->lost_events)
 		status = EXIT_INCOMPLETE;
 	if (ending == END_LIMIT) {
-		msg_warn("stopped early: trace-cmd compresses no more than 2 GiB; --compression none has "
+		msg_warn("stopped early: trace-cmd compresses no more than 2 GiB; --compression "
+			 "none has "
 			 "no such limit");
 		status = EXIT_INCOMPLETE;
 	}
@@ -465,8 +482,8 @@ int main(int argc, char **argv)
 		return list_events();
 
 	status = EXIT_FAILED;
-	struct session_config config = {.output = options.output, .compression = options.compression,
-					.mask = &before};
+	struct session_config config = {
+		.output = options.output, .compression = options.compression, .mask = &before};
 	config.buffer_kb = options.buffer_kb ? options.buffer_kb : session_default_buffer_kb();
 	int rc = options.command ? child_fork(&command, options.command, NULL) : 0;
 	catch_signals(&before);
@@ -487,7 +504,7 @@ int main(int argc, char **argv)
 		msg_error("%s", err);
 		status = EXIT_FAILED;
 	}
-	/* One that was never let go ends when the gate closes; one that still runs is left alone. */
+	/* One that was never let go must not stay behind; one that still runs is left alone. */
 	if (command.control_fd >= 0)
 		child_destroy(&command);
 	return status;

@@ -2,7 +2,7 @@
 /*
  * What owns what:
  *
- *   tlbcapture --- makes, removes ---> instances/tlbcapture-PID   (tracing_on 0 until trace-cmd is ready)
+ *   tlbcapture --- makes, removes ---> instances/tlbcapture-PID (off until trace-cmd is ready)
  *       |                                     ^ events, clock, buffer size, tracing_on
  *       '-- own process group --> trace-cmd --+
  *                                     '--> one recorder per CPU --> .FILE.PID.part.*.cpuN
@@ -50,9 +50,9 @@ struct session {
 	int marker_fd;
 	int words_fd; /* what trace-cmd writes to standard error */
 	bool recording;
-	char *target;            /* the output behind symbolic links */
-	char *directory, *part;  /* of the temporary files, and their common beginning */
-	char *part_path;         /* DIRECTORY/PART, trace-cmd's output */
+	char *target;           /* the output behind symbolic links */
+	char *directory, *part; /* of the temporary files, and their common beginning */
+	char *part_path;        /* DIRECTORY/PART, trace-cmd's output */
 };
 
 static int fail(int code, char *err, size_t err_size, const char *format, ...)
@@ -69,8 +69,8 @@ static int fail(int code, char *err, size_t err_size, const char *format, ...)
 
 static const char *why(int code)
 {
-	return code == -EPERM || code == -EACCES ? "permission denied: recording needs root" :
-						   strerror(-code);
+	return code == -EPERM || code == -EACCES ? "permission denied: recording needs root"
+						 : strerror(-code);
 }
 
 /* True if a tracefs is mounted. */
@@ -97,7 +97,8 @@ int session_open_tracefs(char *err, size_t err_size)
 		if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 			return fail(-errno, err, err_size, "private mounts: %s", why(-errno));
 		if (mount("tracefs", MOUNT_POINT, "tracefs", 0, NULL))
-			return fail(-errno, err, err_size, "cannot mount tracefs on " MOUNT_POINT ": %s",
+			return fail(-errno, err, err_size,
+				    "cannot mount tracefs on " MOUNT_POINT ": %s",
 				    errno == ENODEV ? "this kernel has none" : why(-errno));
 	}
 	if (!tracefs_tracing_dir())
@@ -169,19 +170,19 @@ static int resolve_output(struct session *session, char *err, size_t err_size)
 	return 0;
 }
 
-/* Makes the temporary file beside the output: a failure to write there shows before anything runs. */
+/* Makes the temporary file beside the output: a failure to write there shows at once. */
 static int make_part(struct session *session, char *err, size_t err_size)
 {
 	const char *slash = strrchr(session->target, '/');
 	const char *base = slash ? slash + 1 : session->target;
 
 	if (!*base)
-		return fail(-EISDIR, err, err_size, "%s: names a directory", session->config->output);
-	session->directory = slash == session->target ? strdup("/") :
-			     slash ? strndup(session->target, (size_t)(slash - session->target)) :
-				     strdup(".");
-	if (!session->directory ||
-	    asprintf(&session->part, ".%s.%d.part", base, getpid()) < 0 ||
+		return fail(-EISDIR, err, err_size, "%s: names a directory",
+			    session->config->output);
+	session->directory = slash == session->target ? strdup("/")
+			     : slash ? strndup(session->target, (size_t)(slash - session->target))
+				     : strdup(".");
+	if (!session->directory || asprintf(&session->part, ".%s.%d.part", base, getpid()) < 0 ||
 	    asprintf(&session->part_path, "%s/%s", session->directory, session->part) < 0)
 		return fail(-ENOMEM, err, err_size, "out of memory");
 	int fd = open(session->part_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -199,7 +200,8 @@ static int make_instance(struct session *session, char *err, size_t err_size)
 	snprintf(name, sizeof(name), "tlbcapture-%d", getpid());
 	errno = 0;
 	if (tracefs_instance_exists(name))
-		return fail(-EEXIST, err, err_size, "%s/instances/%s is left from an earlier run: rmdir it",
+		return fail(-EEXIST, err, err_size,
+			    "%s/instances/%s is left from an earlier run: rmdir it",
 			    tracefs_tracing_dir(), name);
 	session->instance = tracefs_instance_create(name);
 	if (!session->instance)
@@ -207,7 +209,8 @@ static int make_instance(struct session *session, char *err, size_t err_size)
 			    tracefs_tracing_dir(), name, why(errno ? -errno : -EIO));
 	if (tracefs_trace_off(session->instance))
 		return fail(-EIO, err, err_size, "%s: cannot be switched off", name);
-	session->marker_fd = tracefs_instance_file_open(session->instance, "trace_marker", O_WRONLY);
+	session->marker_fd =
+		tracefs_instance_file_open(session->instance, "trace_marker", O_WRONLY);
 	if (session->marker_fd < 0)
 		return fail(-EIO, err, err_size, "%s: trace_marker cannot be opened", name);
 	/* libtracefs opens it to be inherited; trace-cmd would hold the instance by it. */
@@ -224,8 +227,8 @@ struct session *session_create(const struct session_config *config, char *err, s
 		fail(-ENOMEM, err, err_size, "out of memory");
 		return NULL;
 	}
-	*session = (struct session){.config = config, .trace_cmd = CHILD_NONE, .marker_fd = -1,
-				    .words_fd = -1};
+	*session = (struct session){
+		.config = config, .trace_cmd = CHILD_NONE, .marker_fd = -1, .words_fd = -1};
 	int rc = resolve_output(session, err, err_size);
 	if (!rc)
 		rc = make_part(session, err, err_size);
@@ -248,11 +251,22 @@ static char **trace_cmd_arguments(const struct session *session, char **text, si
 
 	if (!out)
 		return NULL;
-	/* -d, -k: leave the function tracer's switches alone; it may be locked. --no-filter: a switch
-	 * from a recorder to another task would be missing, and the CPU's history with it. */
-	const char *fixed[] = {"trace-cmd", "record", "--no-filter", "-d", "-k", "-o",
-			       session->part_path, "-B",
-			       tracefs_instance_get_name(session->instance), "-C", "mono", "-b"};
+	/*
+	 * -d, -k: leave the function tracer's switches alone; it may be locked. --no-filter: else a
+	 * switch from a recorder to another task is missing, and the CPU's history with it.
+	 */
+	const char *fixed[] = {"trace-cmd",
+			       "record",
+			       "--no-filter",
+			       "-d",
+			       "-k",
+			       "-o",
+			       session->part_path,
+			       "-B",
+			       tracefs_instance_get_name(session->instance),
+			       "-C",
+			       "mono",
+			       "-b"};
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++, count++)
 		fprintf(out, "%s%c", fixed[i], 0);
 	fprintf(out, "%lld%c", (long long)session->config->buffer_kb, 0);
@@ -288,9 +302,12 @@ int session_start(struct session *session, char *err, size_t err_size)
 		rc = fail(argv ? -errno : -ENOMEM, err, err_size, "cannot prepare trace-cmd");
 	} else {
 		/* SIGINT is the one signal that it ends cleanly on. */
-		struct child_setup setup = {.stdin_fd = null, .stdout_fd = null,
-					    .stderr_fd = session->words_fd, .own_group = true,
-					    .death_signal = SIGINT, .mask = session->config->mask};
+		struct child_setup setup = {.stdin_fd = null,
+					    .stdout_fd = null,
+					    .stderr_fd = session->words_fd,
+					    .own_group = true,
+					    .death_signal = SIGINT,
+					    .mask = session->config->mask};
 
 		rc = child_fork(&session->trace_cmd, argv, &setup);
 		if (!rc)
@@ -357,8 +374,8 @@ void session_stop(struct session *session)
 }
 
 /*
- * Takes over what trace-cmd wrote to standard error, as one line: without the sizes per CPU, which it
- * always writes there.
+ * Takes over what trace-cmd wrote to standard error, as one line: without the sizes per CPU, which
+ * it always writes there.
  */
 static void read_words(const struct session *session, char *out, size_t size)
 {
@@ -374,7 +391,8 @@ static void read_words(const struct session *session, char *out, size_t size)
 		char *text = line + strspn(line, " \t\n");
 
 		text[strcspn(text, "\n")] = '\0';
-		if (!*text || strstr(text, " data recorded at offset=") || strstr(text, " bytes in size"))
+		if (!*text || strstr(text, " data recorded at offset=") ||
+		    strstr(text, " bytes in size"))
 			continue;
 		int put = snprintf(out + used, size - used, "%s%s", used ? "; " : "", text);
 		if (put < 0 || (size_t)put >= size - used)
@@ -464,7 +482,8 @@ int session_publish(struct session *session, char *err, size_t err_size)
 	}
 	close(fd);
 	if (rename(session->part_path, session->target))
-		return fail(-errno, err, err_size, "%s: %s", session->config->output, strerror(errno));
+		return fail(-errno, err, err_size, "%s: %s", session->config->output,
+			    strerror(errno));
 	return 0;
 }
 

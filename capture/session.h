@@ -43,8 +43,8 @@ struct session_cpu {
 };
 
 struct session_result {
-	uint64_t events;      /* that the recorder read, all CPUs */
-	uint64_t lost_events; /* all CPUs */
+	uint64_t events;          /* that the recorder read, all CPUs */
+	uint64_t lost_events;     /* all CPUs */
 	struct session_cpu *cpus; /* free() it */
 	size_t cpu_count;
 	uint64_t file_bytes;

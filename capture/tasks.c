@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Threads of one group share an address space by definition. Processes may share one too: a vfork
- * child until it execs, or a clone() with CLONE_VM alone. Such a child is made by its parent, so each
- * process is compared with its parent, and chains are followed:
+ * child until it execs, or a clone() with CLONE_VM alone. Such a child is made by its parent, so
+ * each process is compared with its parent, and chains are followed:
  *
  *   700 -- 712 (vfork) -- 713 (vfork)      all three: mm 700
  *
@@ -22,9 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FLAG_KTHREAD  0x00200000u /* PF_KTHREAD of include/linux/sched.h */
-#define INIT_PID_NS   4026531836u /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
-#define STAT_BYTES    1024
+#define FLAG_KTHREAD 0x00200000u /* PF_KTHREAD of include/linux/sched.h */
+#define INIT_PID_NS  4026531836u /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
+#define STAT_BYTES   1024
 
 /* One process while its address space is sought. */
 struct process {
@@ -71,10 +71,11 @@ static int32_t entry_pid(const char *name)
 }
 
 /*
- * Reads TID's stat below the open directory DIR. Returns true if the task still exists. *PARENT gets
- * its parent's tgid, *HAS_MM whether it has an address space now (a zombie has none).
+ * Reads TID's stat below the open directory DIR. Returns true if the task still exists. *PARENT
+ * gets its parent's tgid, *HAS_MM whether it has an address space now (a zombie has none).
  */
-static bool read_stat(int dir, int32_t tid, struct snapshot_task *task, int32_t *parent, bool *has_mm)
+static bool read_stat(int dir, int32_t tid, struct snapshot_task *task, int32_t *parent,
+		      bool *has_mm)
 {
 	char path[32], text[STAT_BYTES];
 	unsigned long long flags, vsize;
@@ -92,11 +93,13 @@ static bool read_stat(int dir, int32_t tid, struct snapshot_task *task, int32_t 
 	char *name = strchr(text, '('), *behind = strrchr(text, ')');
 	if (!name || !behind || behind < name)
 		return false;
-	if (sscanf(behind + 1, " %*c %d %*d %*d %*d %*d %llu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-			       "%*d %*d %*d %*u %llu", parent, &flags, &vsize) != 3)
+	if (sscanf(behind + 1,
+		   " %*c %d %*d %*d %*d %*d %llu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+		   "%*d %*d %*d %*u %llu",
+		   parent, &flags, &vsize) != 3)
 		return false;
 	*task = (struct snapshot_task){.tid = tid, .kernel = flags & FLAG_KTHREAD};
-	/* stat, unlike status, shows the name's bytes as they are, and more of them for a kworker. */
+	/* stat, unlike status, has the bytes as they are, and more of them for a kworker. */
 	size_t size = (size_t)(behind - name - 1);
 	if (size >= sizeof(task->comm))
 		size = sizeof(task->comm) - 1;
@@ -106,7 +109,8 @@ static bool read_stat(int dir, int32_t tid, struct snapshot_task *task, int32_t 
 }
 
 /* Appends all threads of TGID, and the process itself. Returns 0 or a negative errno. */
-static int read_process(struct task_list *list, struct process_list *processes, int proc, int32_t tgid)
+static int read_process(struct task_list *list, struct process_list *processes, int proc,
+			int32_t tgid)
 {
 	struct process process = {.tgid = tgid, .first = list->count, .mm = processes->count};
 	struct dirent *entry;
@@ -170,8 +174,8 @@ static void find_sharing(struct task_list *list, struct process_list *processes)
 
 	for (size_t i = 0; i < processes->count; i++) {
 		/* /proc lists by ascending pid. */
-		struct process *parent = bsearch(&all[i].parent, all, processes->count, sizeof(*all),
-						 by_tgid);
+		struct process *parent =
+			bsearch(&all[i].parent, all, processes->count, sizeof(*all), by_tgid);
 
 		if (!all[i].user || !parent || !parent->user)
 			continue;
@@ -255,7 +259,8 @@ int tasks_write(const struct task_list *list, int marker_fd)
 	if (!rc && used > header)
 		rc = write_marker(marker_fd, marker, used);
 	if (!rc) {
-		used = header + (size_t)sprintf(marker + header, SNAPSHOT_END " %zu\n", list->count);
+		used = header +
+		       (size_t)sprintf(marker + header, SNAPSHOT_END " %zu\n", list->count);
 		rc = write_marker(marker_fd, marker, used);
 	}
 	return rc;

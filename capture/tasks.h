@@ -24,8 +24,8 @@ bool tasks_pids_are_global(void);
 int tasks_read(struct task_list *list);
 
 /*
- * Writes LIST to MARKER_FD, an open trace_marker. Every write is one marker. Returns 0 or a negative
- * errno.
+ * Writes LIST to MARKER_FD, an open trace_marker. Every write is one marker. Returns 0 or a
+ * negative errno.
  */
 int tasks_write(const struct task_list *list, int marker_fd);
 

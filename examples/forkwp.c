@@ -27,8 +27,8 @@
 struct worker {
 	pthread_t thread;
 	int tid;
-	uint64_t random;     /* state of its own generator: the same seed, the same visits */
-	uint32_t *order;     /* page numbers, shuffled anew in each round */
+	uint64_t random; /* state of its own generator: the same seed, the same visits */
+	uint32_t *order; /* page numbers, shuffled anew in each round */
 	uint64_t writes, reads;
 };
 
@@ -105,8 +105,11 @@ int main(int argc, char **argv)
 	int option;
 
 	while ((option = getopt(argc, argv, "t:p:r:S:")) != -1) {
-		long *target = option == 't' ? &threads : option == 'p' ? &pages :
-			       option == 'r' ? &rounds : option == 'S' ? &seed : NULL;
+		long *target = option == 't'   ? &threads
+			       : option == 'p' ? &pages
+			       : option == 'r' ? &rounds
+			       : option == 'S' ? &seed
+					       : NULL;
 
 		usable = usable && target && parse_count(optarg, target);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The task snapshot against tasks of our own making: a thread, a process that shares our address space
- * (clone with CLONE_VM alone), one that does not, odd names. The markers are read from a socket that
- * keeps the bounds of each write.
+ * The task snapshot against tasks of our own making: a thread, a process that shares our address
+ * space (clone with CLONE_VM alone), one that does not, odd names. The markers are read from a
+ * socket that keeps the bounds of each write.
  */
 #include "capture/tasks.c"
 
@@ -14,12 +14,12 @@
 
 static int failures;
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);                     \
-			failures++;                                                                \
-		}                                                                                  \
+#define CHECK(condition)                                                       \
+	do {                                                                   \
+		if (!(condition)) {                                            \
+			printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			failures++;                                            \
+		}                                                              \
 	} while (0)
 
 static int idle(void *unused)
@@ -97,8 +97,8 @@ static void check_writing(void)
 	list.count = 301;
 	list.tasks = calloc(list.count, sizeof(*list.tasks));
 	for (size_t i = 0; i < list.count; i++) {
-		list.tasks[i] = (struct snapshot_task){.tid = 1000000 + (int)i, .tgid = 1000000,
-						       .mm = 1000000};
+		list.tasks[i] = (struct snapshot_task){
+			.tid = 1000000 + (int)i, .tgid = 1000000, .mm = 1000000};
 		memset(list.tasks[i].comm, ' ', i % 16);
 	}
 	/* All of it must fit into the socket, since nobody reads meanwhile. */
@@ -123,8 +123,8 @@ static void check_writing(void)
 				continue;
 			}
 			CHECK(snapshot_parse(line, strlen(line), &task));
-			CHECK(seen < list.count &&
-			      !memcmp(&task, &list.tasks[seen], offsetof(struct snapshot_task, comm)));
+			CHECK(seen < list.count && !memcmp(&task, &list.tasks[seen],
+							   offsetof(struct snapshot_task, comm)));
 			CHECK(!strcmp(task.comm, list.tasks[seen].comm));
 			seen++;
 		}
