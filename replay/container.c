@@ -5,8 +5,8 @@
  *	both   magic, version, byte order, size of long, page size
  *	v6     header_page, header_event, ftrace formats, event formats, kallsyms, printk formats,
  *	       command lines, CPU count, ["options" ...], "flyrecord", {offset, size} per CPU,
- *	       [clock], pages. An instance is a BUFFER option that points at a "flyrecord" of its own.
- *	v7     compression, offset of the first options section; then sections in any order, each
+ *	       [clock], pages. An instance is a BUFFER option that points at a "flyrecord" of its
+ *own. v7     compression, offset of the first options section; then sections in any order, each
  *	       {id, flags, description, size}. Options point at the other sections and, by a DONE
  *	       option, at the next options. A BUFFER option has the offsets of its CPUs' pages.
  *
@@ -107,8 +107,8 @@ static int add_cpu(struct reader *r, struct container *c, size_t buffer, uint32_
 	if (r->error)
 		return r->error;
 	if (cpu >= CPU_MAX || n >= ENTRIES_MAX)
-		return reader_fail(r, -EBADMSG, "CPU number %" PRIu32 " or the %zuth CPU's data", cpu,
-				   n + 1);
+		return reader_fail(r, -EBADMSG, "CPU number %" PRIu32 " or the %zuth CPU's data",
+				   cpu, n + 1);
 	if (size && (size > c->src.size || offset > c->src.size - size))
 		return reader_fail(r, -EBADMSG,
 				   "truncated: the data of CPU %" PRIu32 " lie at %" PRIu64
@@ -170,7 +170,8 @@ static void parse_header_info(struct container *c, struct reader *r)
 			 c->layout.data_offset < c->layout.commit_offset + c->layout.commit_size ||
 			 c->layout.data_offset > 128)
 		reader_fail(r, -EBADMSG, "header_page has no usable data");
-	/* The header of the file says the long of user space; the commit is a long of the kernel. */
+	/* The header of the file says the long of user space; the commit is a long of the kernel.
+	 */
 	c->info.long_size = c->layout.commit_size;
 
 	reader_copy(r, magic, 13, "header_event");
@@ -391,10 +392,11 @@ static void option_time_shift(struct reader *r, uint32_t size)
 	reader_u32(r, "TIME_SHIFT");
 	cpus = reader_u32(r, "TIME_SHIFT");
 	if (!r->error && cpus)
-		reader_fail(r, -EOPNOTSUPP,
-			    "time option TIME_SHIFT (a guest's recording, to be shifted to the clock "
-			    "of recording %" PRIx64 " on its host) is not supported",
-			    peer);
+		reader_fail(
+			r, -EOPNOTSUPP,
+			"time option TIME_SHIFT (a guest's recording, to be shifted to the clock "
+			"of recording %" PRIx64 " on its host) is not supported",
+			peer);
 }
 
 static void option_tsc2nsec(struct gather *g, struct reader *r, uint32_t size)
@@ -722,9 +724,9 @@ static int parse_section_v7(struct gather *g, struct reader *r, uint64_t offset,
 	int ret;
 
 	if (!offset)
-		return source_fail(&c->src, g->err, -EBADMSG, NO_OFFSET,
-				   "the options name no section of %s: the recording was not finished",
-				   name);
+		return source_fail(
+			&c->src, g->err, -EBADMSG, NO_OFFSET,
+			"the options name no section of %s: the recording was not finished", name);
 	ret = load_section(c, r, offset, id, &mem, g->err);
 	if (ret)
 		return ret;
@@ -761,7 +763,8 @@ static int walk_sections_v7(struct container *c, uint64_t offset, struct trace_e
 
 		if (room < sizeof(header))
 			return source_fail(src, err, -EBADMSG, offset,
-					   "truncated: %" PRIu64 " bytes of a section's header", room);
+					   "truncated: %" PRIu64 " bytes of a section's header",
+					   room);
 		ret = source_read(src, header, sizeof(header), offset, err);
 		if (ret)
 			return ret;
@@ -813,12 +816,12 @@ static int open_v7(struct gather *g, struct reader *r)
 	if (ret)
 		return ret;
 	if (!c->info.nr_buffers)
-		return source_fail(&c->src, g->err, g->have_text_buffer ? -EOPNOTSUPP : -EBADMSG,
-				   c->src.size,
-				   g->have_text_buffer ?
-					   "a latency recording: text, no events" :
-					   "no BUFFER option says where the events are: the recording "
-					   "was not finished");
+		return source_fail(
+			&c->src, g->err, g->have_text_buffer ? -EOPNOTSUPP : -EBADMSG, c->src.size,
+			g->have_text_buffer
+				? "a latency recording: text, no events"
+				: "no BUFFER option says where the events are: the recording "
+				  "was not finished");
 	ret = parse_section_v7(g, r, g->header_info, OPTION_HEADER_INFO, "header_page");
 	if (!ret && g->ftrace_events)
 		ret = parse_section_v7(g, r, g->ftrace_events, OPTION_FTRACE_EVENTS,

@@ -3,10 +3,10 @@
  * Event formats.
  *
  * A recording carries the format of every event that the kernel has, often a thousand and more,
- * while a replay decodes a few dozen. So opening only looks for the lines "name:" and "ID:" of each.
- * libtraceevent parses a format when the first of its fields is asked for, and it gets the header
- * and field lines only: print formats are a language of their own, the slow and fragile part, and
- * nothing here prints by them.
+ * while a replay decodes a few dozen. So opening only looks for the lines "name:" and "ID:" of
+ * each. libtraceevent parses a format when the first of its fields is asked for, and it gets the
+ * header and field lines only: print formats are a language of their own, the slow and fragile
+ * part, and nothing here prints by them.
  *
  * Texts are kept in blocks of memory that are never moved, as struct trace_format points into them.
  */

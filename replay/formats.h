@@ -41,8 +41,8 @@ int formats_finish(struct formats *f);
 void formats_free(struct formats *f);
 
 /*
- * Finds the line "field:TYPE NAME;" (or NAME[...]) in TEXT, and its offset and size. Returns whether
- * it is there.
+ * Finds the line "field:TYPE NAME;" (or NAME[...]) in TEXT, and its offset and size. Returns
+ * whether it is there.
  */
 bool format_scan_field(const char *text, size_t text_size, const char *name, uint32_t *offset,
 		       uint32_t *size);

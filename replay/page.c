@@ -48,8 +48,8 @@ int page_turn(struct cursor *c, const struct page_layout *l, struct stream_pool 
 		used = commit & COMMIT_SIZE;
 		if (used > size - l->data_offset)
 			return source_fail(pool->src, err, -EBADMSG, c->page_offset,
-					   "malformed: a page of CPU %" PRIu32
-					   " states %" PRIu32 " bytes of data, it has room for %zu",
+					   "malformed: a page of CPU %" PRIu32 " states %" PRIu32
+					   " bytes of data, it has room for %zu",
 					   c->cpu, used, size - l->data_offset);
 		c->clock = source_u64(pool->src, page);
 		c->at = page + l->data_offset;
@@ -57,7 +57,8 @@ int page_turn(struct cursor *c, const struct page_layout *l, struct stream_pool 
 		if (commit & MISSED) {
 			/* The kernel stores the count where it fits behind the data. */
 			count = 0;
-			if (commit & MISSED_STORED && size - l->data_offset - used >= l->commit_size)
+			if (commit & MISSED_STORED &&
+			    size - l->data_offset - used >= l->commit_size)
 				count = read_long(l, pool->src, c->end);
 			if (!c->pending) {
 				c->pending_unknown = false;
@@ -143,15 +144,16 @@ int page_malformed(const struct cursor *c, const struct page_layout *l, const st
 	uint32_t word;
 
 	if (left < 4)
-		return source_fail(src, err, -EBADMSG, c->page_offset,
-				   "malformed: %zu bytes are left over at byte %zu of a page of CPU "
-				   "%" PRIu32,
-				   left, (size_t)(c->at - page), c->cpu);
+		return source_fail(
+			src, err, -EBADMSG, c->page_offset,
+			"malformed: %zu bytes are left over at byte %zu of a page of CPU "
+			"%" PRIu32,
+			left, (size_t)(c->at - page), c->cpu);
 	word = source_u32(src, c->at);
-	return source_fail(src, err, -EBADMSG, c->page_offset,
-			   "malformed: the record at byte %zu of a page of CPU %" PRIu32
-			   " (type %" PRIu32 ") is too short or runs over the page's data, %zu bytes "
-			   "before its end",
-			   (size_t)(c->at - page), c->cpu,
-			   l->big_endian ? word >> 27 : word & 31, left);
+	return source_fail(
+		src, err, -EBADMSG, c->page_offset,
+		"malformed: the record at byte %zu of a page of CPU %" PRIu32 " (type %" PRIu32
+		") is too short or runs over the page's data, %zu bytes "
+		"before its end",
+		(size_t)(c->at - page), c->cpu, l->big_endian ? word >> 27 : word & 31, left);
 }

@@ -33,8 +33,8 @@ struct page_layout {
 	uint32_t data_offset;                /* bytes */
 	uint32_t least;                      /* bytes: the shortest payload of an event */
 	bool big_endian, swap;
-	uint32_t mult, shift;                /* TSC2NSEC; mult 0: none */
-	uint64_t offset_ns;                  /* OFFSET and DATE; two's complement */
+	uint32_t mult, shift; /* TSC2NSEC; mult 0: none */
+	uint64_t offset_ns;   /* OFFSET and DATE; two's complement */
 };
 
 /* The current event of one CPU. */
@@ -69,8 +69,8 @@ int page_turn(struct cursor *c, const struct page_layout *l, struct stream_pool 
 	      struct trace_error *err);
 
 /*
- * Handles a record that is not a plain event (any TYPE but 1-28). Returns 1 if it was an event (type
- * 0) and fills the cursor, 0 to go on, or a negative errno.
+ * Handles a record that is not a plain event (any TYPE but 1-28). Returns 1 if it was an event
+ * (type 0) and fills the cursor, 0 to go on, or a negative errno.
  */
 int page_special(struct cursor *c, const struct page_layout *l, const struct source *src,
 		 struct trace_error *err);

@@ -159,8 +159,8 @@ static bool have(struct reader *r, uint64_t size, const char *what)
 		return false;
 	if (size <= r->end - r->pos)
 		return true;
-	reader_fail(r, -EBADMSG, "truncated: %s takes %" PRIu64 " bytes, %" PRIu64 " are left", what,
-		    size, r->end - r->pos);
+	reader_fail(r, -EBADMSG, "truncated: %s takes %" PRIu64 " bytes, %" PRIu64 " are left",
+		    what, size, r->end - r->pos);
 	return false;
 }
 
@@ -261,7 +261,8 @@ void reader_string(struct reader *r, char *out, size_t out_size, const char *wha
 		if (r->error)
 			break;
 		if (n + 1 >= out_size && c) {
-			reader_fail(r, -EBADMSG, "%s does not end within %zu bytes", what, out_size);
+			reader_fail(r, -EBADMSG, "%s does not end within %zu bytes", what,
+				    out_size);
 			break;
 		}
 		out[n++] = c;

@@ -4,7 +4,8 @@
  *
  * A reader walks either a stretch of the file (through a small window) or a piece of memory (a
  * section that was decompressed). Its first error sticks: later calls return zeros, so a parser may
- * take several values and look at reader->error once, before it uses any of them as a size or count.
+ * take several values and look at reader->error once, before it uses any of them as a size or
+ * count.
  */
 #ifndef REPLAY_SOURCE_H
 #define REPLAY_SOURCE_H
@@ -32,8 +33,9 @@ struct reader {
 	int error;          /* 0, or the negative errno of the first failure; ERR says why */
 	uint64_t pos, end;  /* bytes: in the file, or in MEM */
 	const uint8_t *mem; /* NULL: read the file */
-	uint64_t base;      /* what to add to pos for a message; for a decompressed section: pos ignored */
-	bool compressed;    /* positions in MEM mean nothing in the file */
+	uint64_t base; /* what to add to pos for a message; for a decompressed section: pos ignored
+			*/
+	bool compressed; /* positions in MEM mean nothing in the file */
 	uint64_t window_start;
 	size_t window_size;
 	uint8_t window[READER_WINDOW];

@@ -22,11 +22,11 @@
 
 #include <zstd.h>
 
-#define BLOCKS_TOTAL (4ULL << 20)  /* bytes that plain blocks of all CPUs take, about */
-#define BLOCK_MAX    (256U << 10)  /* bytes */
-#define CHUNK_MAX    (16U << 20)   /* bytes, uncompressed; trace-cmd writes 10 pages */
-#define HELD_MAX     (1ULL << 30)  /* bytes that all blocks may take */
-#define COUNT_SIZE   4             /* bytes of the word in front of the chunks */
+#define BLOCKS_TOTAL (4ULL << 20) /* bytes that plain blocks of all CPUs take, about */
+#define BLOCK_MAX    (256U << 10) /* bytes */
+#define CHUNK_MAX    (16U << 20)  /* bytes, uncompressed; trace-cmd writes 10 pages */
+#define HELD_MAX     (1ULL << 30) /* bytes that all blocks may take */
+#define COUNT_SIZE   4            /* bytes of the word in front of the chunks */
 
 static int block_resize(struct stream *s, struct stream_pool *pool, size_t size,
 			struct trace_error *err)
@@ -37,7 +37,8 @@ static int block_resize(struct stream *s, struct stream_pool *pool, size_t size,
 		return 0;
 	if (pool->held - s->block_size + size > HELD_MAX)
 		return source_fail(pool->src, err, -ENOMEM, s->offset + s->pos,
-				   "the chunks of all CPUs take more than %llu MiB", HELD_MAX >> 20);
+				   "the chunks of all CPUs take more than %llu MiB",
+				   HELD_MAX >> 20);
 	/* Nothing in it is needed any more: free() and malloc() copy less than realloc(). */
 	free(s->block);
 	pool->held -= s->block_size;
@@ -133,8 +134,8 @@ static int next_chunk(struct stream *s, struct stream_pool *pool, struct trace_e
 	if (ZSTD_isError(got))
 		return source_fail(src, err, -EBADMSG, at, "zstd: %s", ZSTD_getErrorName(got));
 	if (got != usize)
-		return source_fail(src, err, -EBADMSG, at,
-				   "a chunk of %" PRIu32 " bytes holds %zu", usize, got);
+		return source_fail(src, err, -EBADMSG, at, "a chunk of %" PRIu32 " bytes holds %zu",
+				   usize, got);
 	s->chunks--;
 	s->pos += sizeof(header) + csize;
 	pool->consumed += sizeof(header) + csize;

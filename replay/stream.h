@@ -13,22 +13,22 @@
 struct stream_pool {
 	const struct source *src;
 	size_t nr_streams;
-	uint64_t held;         /* bytes that all blocks take now */
-	uint64_t consumed;     /* bytes of the file's event data that were read */
+	uint64_t held;     /* bytes that all blocks take now */
+	uint64_t consumed; /* bytes of the file's event data that were read */
 	struct ZSTD_DCtx_s *zstd;
-	uint8_t *scratch;      /* one compressed chunk */
+	uint8_t *scratch; /* one compressed chunk */
 	size_t scratch_size;
 };
 
 struct stream {
-	uint64_t offset, size;   /* bytes: the CPU's section in the file */
-	uint64_t pos;            /* bytes of it that were read */
-	uint64_t base;           /* where block[0] lies: in the file, or in the uncompressed data */
+	uint64_t offset, size; /* bytes: the CPU's section in the file */
+	uint64_t pos;          /* bytes of it that were read */
+	uint64_t base;         /* where block[0] lies: in the file, or in the uncompressed data */
 	uint64_t next_base;
-	uint32_t page_size;      /* bytes */
+	uint32_t page_size; /* bytes */
 	bool zstd;
 	bool started;
-	uint32_t chunks;         /* zstd: chunks to come */
+	uint32_t chunks; /* zstd: chunks to come */
 	uint8_t *block;
 	size_t block_size, block_used; /* bytes: allocated, filled */
 };

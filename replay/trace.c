@@ -9,9 +9,9 @@
  *	heap[1], [2]     the best of the others is one of them: the limit
  *
  * Events come in runs: a CPU usually has several before another one's turn. So a call moves the
- * cursor of heap[0] first, and while its time stays below the limit that is all; the heap is touched
- * when the turn passes on. A cursor is moved at the start of a call and not at its end, as the event
- * that was given out lies in the block that a move may replace.
+ * cursor of heap[0] first, and while its time stays below the limit that is all; the heap is
+ *touched when the turn passes on. A cursor is moved at the start of a call and not at its end, as
+ *the event that was given out lies in the block that a move may replace.
  *
  * Time that runs backwards within a CPU cannot be put right by a merge that sees one event per CPU:
  * such events are given out late, in the order of the file.

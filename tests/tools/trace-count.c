@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * trace-count FILE [RUNS]: counts the events by trace_next(), in merged order, and adds up their
- * times and pids. Prints the count, and on standard error the CPU time per event, best and median of
- * RUNS. For the benchmark.
+ * times and pids. Prints the count, and on standard error the CPU time per event, best and median
+ * of RUNS. For the benchmark.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ int main(int argc, char **argv)
 	}
 	qsort(each, runs, sizeof(*each), compare);
 	printf("%llu\n", n);
-	fprintf(stderr, "%.2f ns/event (best %.2f of %d runs; check %llx)\n", each[runs / 2], each[0],
-		runs, sum);
+	fprintf(stderr, "%.2f ns/event (best %.2f of %d runs; check %llx)\n", each[runs / 2],
+		each[0], runs, sum);
 	free(each);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pages and files written by hand, and what must come out of them. Every expected number stands here
- * as a constant that was worked out from the layout of the ring buffer, next to the bytes it is for.
+ * Pages and files written by hand, and what must come out of them. Every expected number stands
+ * here as a constant that was worked out from the layout of the ring buffer, next to the bytes it
+ * is for.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,8 @@ static void refuse(const struct craft *c, int code, const char *word)
 		;
 	if (ret != code || !strstr(err.text, word) || !strstr(err.text, "offset ") ||
 	    strncmp(err.text, name, strlen(name))) {
-		printf("%s: %d \"%s\", not %d \"... %s ...\"\n", current, ret, err.text, code, word);
+		printf("%s: %d \"%s\", not %d \"... %s ...\"\n", current, ret, err.text, code,
+		       word);
 		craft_failures++;
 	}
 	if (t && ret < 0) { /* the error stays */
@@ -235,14 +237,14 @@ static void test_lost(const struct craft *v)
 	struct craft_cpu cpus[3] = {new_cpu(v), new_cpu(v), new_cpu(v)};
 	uint32_t size = v->long_header ? 16 : 12;
 	const struct expected want[] = {
-		{100, 0, 1, CRAFT_SMALL, size, true, 0},    /* its first page: lost, not counted */
-		{101, 0, 2, CRAFT_SMALL, size, false, 0},   /* only the first event of a page */
-		{200, 1, 3, CRAFT_SMALL, size, true, 77},   /* its first page: 77 lost */
-		{300, 0, 4, CRAFT_SMALL, size, true, 5},    /* a later page */
-		{400, 1, 5, CRAFT_SMALL, size, true, 42},   /* 40 + 2, one page had no event */
-		{500, 1, 6, CRAFT_SMALL, size, true, 0},    /* 9 and an unknown number: unknown */
+		{100, 0, 1, CRAFT_SMALL, size, true, 0},  /* its first page: lost, not counted */
+		{101, 0, 2, CRAFT_SMALL, size, false, 0}, /* only the first event of a page */
+		{200, 1, 3, CRAFT_SMALL, size, true, 77}, /* its first page: 77 lost */
+		{300, 0, 4, CRAFT_SMALL, size, true, 5},  /* a later page */
+		{400, 1, 5, CRAFT_SMALL, size, true, 42}, /* 40 + 2, one page had no event */
+		{500, 1, 6, CRAFT_SMALL, size, true, 0},  /* 9 and an unknown number: unknown */
 		{600, 2, 7, CRAFT_LARGE, craft_page_size(v) - 8 - v->long_size - 8, true, 0},
-		{700, 2, 8, CRAFT_SMALL, size, false, 0},   /* bit 30 without bit 31 says nothing */
+		{700, 2, 8, CRAFT_SMALL, size, false, 0}, /* bit 30 without bit 31 says nothing */
 	};
 	const struct trace_info *info;
 	struct trace *t;
@@ -311,7 +313,7 @@ static void test_cut(const struct craft *v)
 	static const struct {
 		const char *what;
 		unsigned int type, delta;
-		uint32_t next;   /* the word after the record's; 0xdead: none */
+		uint32_t next;      /* the word after the record's; 0xdead: none */
 		unsigned int zeros; /* bytes after it */
 	} cut[] = {
 		{"payload over the commit", 28, 1, 0xffffffff, 4},
@@ -384,12 +386,16 @@ static void test_merge(const struct craft *v)
 	struct craft_buffer buffer = {"", cpus, ids, 4};
 	uint32_t size = v->long_header ? 16 : 12;
 	const struct expected want[] = {
-		{10, 0, 1, CRAFT_SMALL, size, false, 0},   {10, 3, 2, CRAFT_SMALL, size, false, 0},
-		{10, 4000, 3, CRAFT_SMALL, size, false, 0}, {10, 4000, 4, CRAFT_SMALL, size, false, 0},
+		{10, 0, 1, CRAFT_SMALL, size, false, 0},
+		{10, 3, 2, CRAFT_SMALL, size, false, 0},
+		{10, 4000, 3, CRAFT_SMALL, size, false, 0},
+		{10, 4000, 4, CRAFT_SMALL, size, false, 0},
 		{15, 3, 5, CRAFT_SMALL, size, false, 0},
 		/* CPU 0 goes back: its events come as soon as they can, in their order. */
-		{20, 0, 6, CRAFT_SMALL, size, false, 0},   {5, 0, 7, CRAFT_SMALL, size, false, 0},
-		{6, 0, 8, CRAFT_SMALL, size, false, 0},    {30, 4000, 9, CRAFT_SMALL, size, false, 0},
+		{20, 0, 6, CRAFT_SMALL, size, false, 0},
+		{5, 0, 7, CRAFT_SMALL, size, false, 0},
+		{6, 0, 8, CRAFT_SMALL, size, false, 0},
+		{30, 4000, 9, CRAFT_SMALL, size, false, 0},
 	};
 	const struct trace_info *info;
 	struct trace *t;
@@ -602,7 +608,8 @@ static void test_fields(const struct craft *v)
 		goto out;
 	f = trace_formats(t, &nr);
 	CHECK_U64(nr, 2);
-	CHECK(!strcmp(f[1].name, "large") && !strcmp(f[1].system, "test") && f[1].id == CRAFT_LARGE);
+	CHECK(!strcmp(f[1].name, "large") && !strcmp(f[1].system, "test") &&
+	      f[1].id == CRAFT_LARGE);
 	CHECK(!trace_format_by_id(t, 99) && !trace_format_by_id(t, -1) &&
 	      !trace_format_by_id(t, 1 << 30) && !trace_format_by_id(t, 102));
 	f = trace_format_by_id(t, CRAFT_SMALL);
@@ -644,13 +651,13 @@ static void test_container(const struct craft *v)
 	page_end(&cpu, 0);
 
 	craft_v6(&good, NULL, &cpu, 1);
-#define WITH(what, at, value, size, code, word)                                                    \
-	do {                                                                                       \
-		current = what;                                                                    \
-		bad.n = 0;                                                                         \
-		craft_bytes(&bad, good.p, good.n);                                                 \
-		craft_put(&bad, at, value, size);                                                  \
-		refuse(&bad, code, word);                                                          \
+#define WITH(what, at, value, size, code, word)    \
+	do {                                       \
+		current = what;                    \
+		bad.n = 0;                         \
+		craft_bytes(&bad, good.p, good.n); \
+		craft_put(&bad, at, value, size);  \
+		refuse(&bad, code, word);          \
 	} while (0)
 	WITH("magic", 3, 'T', 1, -EBADMSG, "magic");
 	WITH("version", 10, '5', 1, -EOPNOTSUPP, "version");
@@ -676,12 +683,13 @@ static void test_container(const struct craft *v)
 	WITH("no options", 27, 0, 8, -EBADMSG, "not finished");
 	WITH("options outside", 27, 1ULL << 63, 8, -EBADMSG, "truncated");
 	WITH("options that are none", 27, 35, 8, -EBADMSG, "section");
-	/* The last DONE option points at the first options: its value is the file's last 8 bytes. */
+	/* The last DONE option points at the first options: its value is the file's last 8 bytes.
+	 */
 	bad.n = 0;
 	craft_bytes(&bad, good.p + 27, 8);
-	WITH("options in a loop", good.n - 8, v->big_endian ? __builtin_bswap64(*(uint64_t *)bad.p) :
-							       *(uint64_t *)bad.p,
-	     8, -EBADMSG, "");
+	WITH("options in a loop", good.n - 8,
+	     v->big_endian ? __builtin_bswap64(*(uint64_t *)bad.p) : *(uint64_t *)bad.p, 8,
+	     -EBADMSG, "");
 #undef WITH
 
 	current = "no buffer";
