@@ -18,6 +18,7 @@ trap 'rm -rf "$DIR"' EXIT
 trap 'exit 130' INT TERM HUP
 LC_ALL=C
 export LC_ALL
+EVENT='\([A-Za-z_0-9]*\)'
 failed=0
 
 fail() {
@@ -34,8 +35,8 @@ fact() {
 report_facts() {
 	trace-cmd report -t "$DIR/t.dat" >"$DIR/report" 2>"$DIR/report.err"
 	echo "status $?"
-	# TASK-PID [CPU] TIME: EVENT: ...; a comm may hold blanks and colons, an instance stands in front.
-	sed -n 's/^.* \[[0-9]*\] *\([0-9]*\)\.\([0-9]*\): \([A-Za-z_0-9]*\): *\(.*\)$/\1\2 \3 \4/p' \
+	# TASK-PID [CPU] TIME: EVENT: ...; a comm may hold blanks and colons, a buffer stands in front.
+	sed -n "s/^.* \[[0-9]*\] *\([0-9]*\)\.\([0-9]*\): $EVENT: *\(.*\)\$/\1\2 \3 \4/p" \
 		"$DIR/report" | awk '
 		{ n[$2]++; all++; if ($1 > last) last = $1 }
 		$2 == "ptep_set_access_flags_ret" { flags[$(NF - 1) " " $NF]++ }
@@ -160,9 +161,68 @@ for v in "--version 6" "--version 7 --compression zstd" "--version 7 --endian bi
 	"--version 7 --gaps"; do
 	# shellcheck disable=SC2086 # a list of options
 	"$GEN" --events 6000 $v "$DIR/t.dat" >"$DIR/facts"
-	trace-cmd report -t "$DIR/t.dat" 2>&1 | sed -e '/^cpus=/d' -e 's/ \[[0-9]*\] / /' >"$DIR/report"
+	trace-cmd report -t "$DIR/t.dat" 2>&1 |
+		sed -e '/^cpus=/d' -e 's/ \[[0-9]*\] / /' >"$DIR/report"
 	[ -e "$DIR/first" ] || cp "$DIR/report" "$DIR/first"
 	cmp -s "$DIR/first" "$DIR/report" || fail "$v: other events than version 6"
+done
+
+# The machine: no task runs on two CPUs, no fault in an mm that is not loaded, none that a page's
+# state would not have given. since[] is the number of forks (and ends) of the mm, counted from 1,
+# after which a page became writable.
+variant=machine
+for v in "--cpus 4" "--cpus 16 --pages 256" "--cpus 9 --processes 1 --pages 64" \
+	"--cpus 3 --processes 20 --pages 16 --seed 5"; do
+	# shellcheck disable=SC2086 # a list of options
+	"$GEN" --events 60k $v "$DIR/t.dat" >"$DIR/facts"
+	trace-cmd report -t "$DIR/t.dat" 2>"$DIR/report.err" |
+		sed -n "s/^.*-\([0-9]*\) *\[\([0-9]*\)\] *[0-9.]*: $EVENT: *\(.*\)\$/\1 \2 \3 \4/p" |
+		awk '
+		function arg(name,   i) {
+			for (i = 4; i <= NF; i++)
+				if (index($i, name "=") == 1)
+					return substr($i, length(name) + 2)
+		}
+		function wrong(what) {
+			if (!seen[what]++)
+				print what ": " $0
+		}
+		{ lines++; pid = $1; cpu = $2; event = $3 }
+		event != "check_and_switch_context" && cpu in runs && runs[cpu] != pid {
+			wrong("not current")
+		}
+		event == "sched_switch" {
+			next_pid = $(NF - 1)
+			sub(/.*:/, "", next_pid)
+			if (next_pid != "0" && next_pid in on && on[next_pid] != cpu)
+				wrong("on two CPUs")
+			delete on[pid]
+			on[next_pid] = cpu
+			runs[cpu] = next_pid
+		}
+		event == "check_and_switch_context" { loaded[cpu] = arg("mm") }
+		event == "handle_mm_fault" {
+			if (loaded[cpu] != arg("mm"))
+				wrong("fault in an mm that is not loaded")
+			a = arg("addr")
+			open[pid] = arg("mm") " " substr(a, 1, length(a) - 3) "000"
+		}
+		event == "handle_mm_fault_ret" {
+			if (!(pid in open))
+				wrong("return without fault")
+			split(open[pid], part, " ")
+			since[open[pid]] = forks[part[1]] + 1
+			delete open[pid]
+		}
+		{ writable = since[arg("mm") " " arg("addr")] == forks[arg("mm")] + 1 }
+		event == "do_wp_page" && writable { wrong("page was writable") }
+		event == "ptep_set_access_flags_ret" && arg("ret") == 0 && !writable {
+			wrong("page was not writable")
+		}
+		event == "copy_page_range" && /start=0xffff8/ { forks[arg("smm")]++ }
+		event == "exit_mmap" { forks[arg("mm")] += 1 }
+		END { if (lines != 60000) print lines " lines" }' >"$DIR/wrong"
+	[ ! -s "$DIR/wrong" ] || { fail "$v:"; cat "$DIR/wrong"; }
 done
 
 [ $nr -eq 40 ] || { echo "$nr variants were tried, not 40"; failed=1; }

@@ -748,7 +748,7 @@ enum program {
 };
 
 struct mm {
-	uint64_t ptr, serial; /* serial: pointers come back, serials do not */
+	uint64_t ptr, serial; /* serial: counts mms, pointers come back */
 	uint64_t asid, slot;
 	uint32_t *stamp;    /* per page: generation in which it became writable; 0: not present */
 	uint32_t gen;       /* counts forks: pages with an older stamp are read-only */
@@ -756,6 +756,9 @@ struct mm {
 	uint32_t scan;      /* where to look for one */
 	struct task *child; /* the child that still shares the pages */
 	bool has_child;     /* it has not ended */
+	uint64_t shared_ns; /* or shared them until then */
+	unsigned int refs;  /* CPUs that have it loaded, if only lazily */
+	uint64_t dead_ns;   /* exit_mmap is done; 0: it lives */
 	uint64_t busy_ns;   /* mmap_lock is held for writing until then */
 	uint64_t quiet_ns;  /* the last operation under way ends then */
 };
@@ -769,12 +772,13 @@ struct task {
 	unsigned int process, thread;
 	uint32_t gen, next; /* cursor over its own pages, valid for that generation */
 	unsigned int phase;
+	uint64_t ready_ns; /* it cannot run anywhere before */
 };
 
 struct cpu {
 	uint64_t now_ns, last_ns; /* last_ns: of the last event */
 	struct task *task, idle;
-	uint64_t loaded; /* serial of the mm that is loaded, if only lazily */
+	struct mm *loaded; /* the mm that is loaded, if only lazily */
 	unsigned int number, quantum, turn;
 };
 
@@ -788,7 +792,10 @@ static unsigned int heap_size;
 static uint64_t mm_serial, asid_next;
 static uint8_t *asid_used, *pid_used;
 static int pid_next, pid_max;
-static uint64_t *mm_slots, mm_slot_next;
+static struct slot {
+	uint64_t number, free_ns;
+} mm_slots[2 * (MAX_PROCESSES + MAX_CPUS) + 4]; /* of mms that are gone */
+static uint64_t mm_slot_next;
 static unsigned int nr_mm_slots;
 static unsigned int spawned;
 
@@ -930,7 +937,7 @@ static uint64_t shootdown(struct cpu *c, uint64_t now_ns, const struct mm *mm, u
 	for (i = 0; i < opt.threads; i++) {
 		struct cpu *other = process_tasks[process * opt.threads + i].cpu;
 
-		if (!other || other == c || other->loaded != mm->serial)
+		if (!other || other == c || other->loaded != mm)
 			continue;
 		if (!targets++)
 			now_ns = EMIT(c, now_ns, EV_TLB_FLUSH, 4, pages) + 300;
@@ -940,12 +947,20 @@ static uint64_t shootdown(struct cpu *c, uint64_t now_ns, const struct mm *mm, u
 	return EMIT(c, now_ns, EV_TLB_FLUSH, 3, pages) + 200;
 }
 
-static struct mm *new_mm(bool with_pages)
+static struct mm *new_mm(uint64_t now_ns, bool with_pages)
 {
 	struct mm *mm = zalloc(1, sizeof(*mm));
+	unsigned int i;
 
 	/* A kernel's allocator hands out what was freed last. */
-	mm->slot = nr_mm_slots ? mm_slots[--nr_mm_slots] : mm_slot_next++;
+	for (i = nr_mm_slots; i > 0 && mm_slots[i - 1].free_ns >= now_ns; i--)
+		;
+	if (i) {
+		mm->slot = mm_slots[i - 1].number;
+		mm_slots[i - 1] = mm_slots[--nr_mm_slots];
+	} else {
+		mm->slot = mm_slot_next++;
+	}
 	mm->ptr = (opt.x86 ? 0xffff888001e10000ULL : 0xffff000001e10000ULL) + mm->slot * 0x480;
 	mm->serial = ++mm_serial;
 	do
@@ -961,12 +976,24 @@ static struct mm *new_mm(bool with_pages)
 	return mm;
 }
 
-static void free_mm(struct mm *mm)
+static void free_mm(struct mm *mm, uint64_t now_ns)
 {
-	mm_slots[nr_mm_slots++] = mm->slot;
+	mm_slots[nr_mm_slots].number = mm->slot;
+	mm_slots[nr_mm_slots++].free_ns = now_ns > mm->dead_ns ? now_ns : mm->dead_ns;
 	asid_used[mm->asid / 2] = 0;
 	free(mm->stamp);
 	free(mm);
+}
+
+/* Loads MM on C. An mm that has ended stays allocated as long as a CPU has it loaded. */
+static void load_mm(struct cpu *c, struct mm *mm)
+{
+	struct mm *old = c->loaded;
+
+	c->loaded = mm;
+	mm->refs++;
+	if (old && !--old->refs && old->dead_ns)
+		free_mm(old, c->now_ns);
 }
 
 static int new_pid(void)
@@ -996,6 +1023,7 @@ static void free_task(struct task *t)
 /* Makes T runnable, FIRST in the queue or last, and wakes a CPU for it. */
 static void wake(struct task *t, uint64_t now_ns, bool first)
 {
+	t->ready_ns = now_ns;
 	if (first) {
 		queue_head = (queue_head - 1) & queue_mask;
 		queue[queue_head] = t;
@@ -1022,9 +1050,9 @@ static void switch_to(struct cpu *c, struct task *next, unsigned int prev_state)
 			 COMM(next), next->pid, 120) +
 		    300;
 	/* A task without memory of its own keeps the last mm loaded. */
-	if (next->mm && next->mm->serial != c->loaded) {
+	if (next->mm && next->mm != c->loaded) {
 		facts.mm_loads++;
-		c->loaded = next->mm->serial;
+		load_mm(c, next->mm);
 		if (opt.x86)
 			EMIT(c, c->now_ns, EV_TLB_FLUSH, 0, ~0ULL);
 		else
@@ -1032,6 +1060,7 @@ static void switch_to(struct cpu *c, struct task *next, unsigned int prev_state)
 		c->now_ns += 400;
 	}
 	prev->cpu = NULL;
+	prev->ready_ns = c->now_ns;
 	c->task = next;
 	next->cpu = c;
 	c->quantum = 24 + rnd() % 40;
@@ -1050,6 +1079,9 @@ static bool schedule(struct cpu *c, unsigned int prev_state)
 
 		queue_head = (queue_head + 1) & queue_mask;
 		queue_length--;
+		/* The CPU it ran on last may be ahead of this one. */
+		if (c->now_ns < next->ready_ns + 500)
+			c->now_ns = next->ready_ns + 500;
 		switch_to(c, next, prev_state);
 		return true;
 	}
@@ -1159,7 +1191,7 @@ static uint64_t fork_task(struct cpu *c, uint64_t t, const char *comm, enum prog
 			  bool with_pages)
 {
 	struct task *self = c->task, *child = new_task();
-	struct mm *mm = new_mm(false);
+	struct mm *mm = new_mm(t, false);
 	unsigned int i;
 
 	child->program = program;
@@ -1203,7 +1235,9 @@ static uint64_t end_mm(struct cpu *c, uint64_t t, struct mm *mm)
 		t = PROBE(c, t, EV_FINISH, mm->ptr, 0, ~0ULL, 0xf5) + 60;
 		t = tlbi(c, t, EV_TLBI_MM, mm, 0) + 500;
 	}
-	free_mm(mm);
+	mm->dead_ns = t;
+	if (!mm->refs)
+		free_mm(mm, t);
 	return t;
 }
 
@@ -1212,8 +1246,8 @@ static uint64_t exec(struct cpu *c, uint64_t t, const char *path, bool with_page
 	struct task *self = c->task;
 	struct mm *old = self->mm;
 
-	self->mm = new_mm(with_pages);
-	c->loaded = self->mm->serial;
+	self->mm = new_mm(t, with_pages);
+	load_mm(c, self->mm);
 	facts.mm_loads++;
 	if (opt.x86)
 		t = EMIT(c, t, EV_TLB_FLUSH, 0, ~0ULL) + 300;
@@ -1285,22 +1319,26 @@ static bool step_child(struct cpu *c)
 	if (self->phase == 0) {
 		self->phase = 2 + (r & 3);
 	} else if (self->phase > 1) {
-		t = fault(c, t, self->mm, (r >> 8) % opt.pages,
+		/* Another page each time. */
+		t = fault(c, t, self->mm, (self->pid + self->phase * (opt.pages / 8)) % opt.pages,
 			  self->parent ? FAULT_COW : FAULT_NEW);
 		self->phase--;
 		if (self->phase == 1 && self->parent && (r & 16)) {
-			self->parent->child = NULL;
-			self->parent = NULL;
 			t = exec(c, t, "/usr/bin/true", false);
+			self->parent->child = NULL;
+			self->parent->shared_ns = t;
+			self->parent = NULL;
 			memset(self->comm, 0, sizeof(self->comm));
 			memcpy(self->comm, "true", 4);
 			self->phase = 3;
 		}
 	} else {
-		if (self->parent)
-			self->parent->child = NULL;
 		t = end_mm(c, t, self->mm);
 		self->mm = NULL;
+		if (self->parent) {
+			self->parent->child = NULL;
+			self->parent->shared_ns = t;
+		}
 		c->now_ns = EMIT(c, t, EV_EXIT, COMM(self), self->pid, 120) + 3000;
 		facts.exits++;
 		process_tasks[self->process * opt.threads].mm->has_child = false;
@@ -1336,10 +1374,10 @@ static uint64_t write_page(struct cpu *c, uint64_t t, struct task *self, bool ow
 	struct mm *mm = self->mm;
 	uint32_t page = next_page(self, own);
 
-	t = fault(c, t, mm, page,
-		  !mm->stamp[page] ? FAULT_NEW
-		  : mm->child      ? FAULT_COW
-				   : FAULT_REUSE);
+	if (!mm->stamp[page])
+		t = fault(c, t, mm, page, FAULT_NEW);
+	else
+		t = fault(c, t, mm, page, mm->child || t < mm->shared_ns ? FAULT_COW : FAULT_REUSE);
 	mm->stamp[page] = mm->gen;
 	mm->pending--;
 	return t;
@@ -1414,6 +1452,9 @@ static bool step_thread(struct cpu *c)
 		t = change ? protect(c, t, mm, page, 16) : unmap(c, t, mm, page, 8, dice >= 13);
 		mm->busy_ns = t;
 	} else if (dice < 100 && mm->stamp[page] == mm->gen) {
+		/* Whoever made the page writable must have finished. */
+		if (t < mm->quiet_ns)
+			t = mm->quiet_ns;
 		t = fault(c, t, mm, page, dice < 36 ? FAULT_SPURIOUS : FAULT_SPURIOUS_READ);
 	} else if (mm->pending) {
 		t = write_page(c, t, self, dice & 3);
@@ -1515,7 +1556,6 @@ static void set_up_machine(void)
 	pid_next = 900;
 	asid_used = zalloc(32768, 1);
 	asid_next = 0x150;
-	mm_slots = zalloc(2 * opt.processes + 4, sizeof(*mm_slots));
 	for (i = 0; i < opt.cpus; i++) {
 		struct cpu *c = &cpus[i];
 
@@ -1557,10 +1597,10 @@ static void run_processes(void)
 	unsigned int i;
 
 	shell->program = PROG_SHELL;
-	shell->mm = new_mm(false);
+	shell->mm = new_mm(FIRST_NS, false);
 	snprintf(shell->comm, sizeof(shell->comm), "sh");
 	first->task = shell;
-	first->loaded = shell->mm->serial;
+	load_mm(first, shell->mm);
 	shell->cpu = first;
 	if (opt.events > 2)
 		emit_snapshot(first, shell);
