@@ -1853,8 +1853,13 @@ static unsigned int gather(const struct stream *s, uint64_t first, uint8_t *chun
 		uint8_t *to = chunk + (size_t)nr * opt.page_size;
 
 		if (extent < s->nr_extents) {
-			read_all(pool_fd, to, (size_t)pages * opt.page_size,
-				 s->extents[extent] * (uint64_t)extent_pages * opt.page_size);
+			size_t bytes = (size_t)pages * opt.page_size;
+			uint64_t from = s->extents[extent] * (uint64_t)bytes;
+
+			read_all(pool_fd, to, bytes, from);
+			/* Gives the room back; where that cannot be done the pool just stays. */
+			(void)!fallocate(pool_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from,
+					 bytes);
 		} else {
 			pages = s->full;
 			memcpy(to, s->extent, (size_t)pages * opt.page_size);
