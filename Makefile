@@ -84,6 +84,15 @@ $(GEN): $(B)/gen/%.h: %
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 $(call objects,$(SOURCES)): | $(GEN)
 
+# The list of reports, from the files there are; a folder is newer once a file came or went.
+$(B)/gen/reports.inc: analysis/reports
+	$(Q)mkdir -p $(@D)
+	$(Q)for f in $(patsubst %.sql,%,$(sort $(wildcard analysis/reports/*.sql))); do \
+	  printf '{.name = "%s", .sql =\n#include "%s.sql.h"\n' "$${f##*/}" "$$f"; \
+	  test ! -e $$f.gp || printf ', .gp =\n#include "%s.gp.h"\n' "$$f"; \
+	  echo '},'; done > $@
+$(call objects,analysis/report.c): | $(B)/gen/reports.inc
+
 compile_commands.json: Makefile $(SOURCES)
 	$(Q){ echo '['; sep=; for f in $(SOURCES); do \
 	  printf '%s{"directory":"%s","file":"%s","command":"$(CC) %s -c %s"}\n' "$$sep" "$(CURDIR)" \

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tlbreport: answers from the database that tlbreplay wrote.
+ *
+ *   main.c     command line and messages
+ *   report.c   finds a report, runs its statements, as text, CSV or JSON
+ *   reports/   the reports: NAME.sql, and NAME.gp where there is a picture
+ *   db.c       opens the database read only, narrows it to a trace or a policy
+ *   table.c    a query's rows as text table, CSV, JSON
+ *   plot.c     pictures, through gnuplot
+ *   text.c     widths, units, harmless text
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/db.h"
+#include "analysis/plot.h"
+#include "analysis/report.h"
+#include "common/msg.h"
+#include "common/param.h"
+
+static const char help[] =
+	"Usage: tlbreport DB [REPORT] [--csv|--json] [OPTION]...\n"
+	"       tlbreport DB cost --plot FILE.png|FILE.svg|-\n"
+	"       tlbreport list\n"
+	"\n"
+	"Answers from the results of tlbreplay. REPORT is a name that \"tlbreport list\" shows, or "
+	"a\n"
+	"file of your own with SQL queries (./mine.sql); without one: overview.\n"
+	"\n"
+	"  --csv           comma-separated values: the report's first table, all its rows\n"
+	"  --json          JSON: all its tables\n"
+	"  --table N       only table N of the report, counted from 1\n"
+	"  --limit N       at most N rows of each table; 0: all\n"
+	"  --trace NAME    only this recording\n"
+	"  --policy NAME   only this policy, as it was given to tlbreplay or by its bare name\n"
+	"  --plot FILE     draw instead: into a .png or .svg file, or - for this terminal\n"
+	"  -h, --help      this text\n"
+	"  -V, --version   the version\n"
+	"\n"
+	"Examples:\n"
+	"  tlbreport results.db\n"
+	"  tlbreport results.db processes --policy arm64-broadcast --limit 5\n"
+	"  tlbreport results.db flush --csv > flush.csv\n"
+	"  tlbreport results.db cost --plot cost.svg\n"
+	"\n"
+	"Exit status: 0 fine, 1 failed, 2 wrong usage.\n";
+
+struct command {
+	const char *path, *report, *plot;
+	struct report_how how;
+};
+
+/* 80 columns where nobody says otherwise, so that what goes into a file is always the same. */
+static size_t terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	int64_t n = 0;
+	struct winsize size;
+
+	if (columns && !number_count(columns, &n) && n >= 20 && n <= 10000)
+		return (size_t)n;
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 20)
+		return size.ws_col;
+	return 80;
+}
+
+static int usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int usage(const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	msg_error("%s", text);
+	msg_note("try: tlbreport --help");
+	return EXIT_USAGE;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, struct command *c)
+{
+	enum {
+		CSV = 256,
+		JSON,
+		TABLE,
+		LIMIT,
+		TRACE,
+		POLICY,
+		PLOT
+	};
+	static const struct option options[] = {
+		{"csv", no_argument, NULL, CSV},
+		{"json", no_argument, NULL, JSON},
+		{"table", required_argument, NULL, TABLE},
+		{"limit", required_argument, NULL, LIMIT},
+		{"trace", required_argument, NULL, TRACE},
+		{"policy", required_argument, NULL, POLICY},
+		{"plot", required_argument, NULL, PLOT},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
+	};
+	bool csv = false, json = false;
+	int64_t n;
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":hV", options, NULL)) != -1) {
+		switch (opt) {
+		case CSV:
+			csv = true;
+			break;
+		case JSON:
+			json = true;
+			break;
+		case TABLE:
+			if (number_count(optarg, &n) || n < 1 || n > 1000)
+				return usage("--table takes a number from 1, not \"%s\"", optarg);
+			c->how.table = (int)n;
+			break;
+		case LIMIT:
+			if (number_count(optarg, &n))
+				return usage("--limit takes a number of rows, not \"%s\"", optarg);
+			c->how.limit = n;
+			break;
+		case TRACE:
+			c->how.trace = optarg;
+			break;
+		case POLICY:
+			c->how.policy = optarg;
+			break;
+		case PLOT:
+			c->plot = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return EXIT_FINE;
+		case 'V':
+			puts("tlbreport " TLBREPLAY_VERSION);
+			return EXIT_FINE;
+		case ':':
+			return usage("%s needs a value", argv[optind - 1]);
+		default:
+			return usage("unknown or ambiguous option \"%s\"", argv[optind - 1]);
+		}
+	}
+	if (csv && json)
+		return usage("--csv and --json exclude each other");
+	if (c->plot && (csv || json || c->how.table))
+		return usage("--plot draws; it excludes --csv, --json and --table");
+	c->how.format = csv ? REPORT_CSV : json ? REPORT_JSON : REPORT_TEXT;
+	if (optind >= argc)
+		return usage("which database? (tlbreplay writes results.db)");
+	c->path = argv[optind++];
+	if (optind < argc)
+		c->report = argv[optind++];
+	if (optind < argc)
+		return usage("one report at a time: what is \"%s\"?", argv[optind]);
+	if ((!c->report && !strcmp(c->path, "list")) || (c->report && !strcmp(c->report, "list"))) {
+		report_list(stdout);
+		return EXIT_FINE;
+	}
+	return -1;
+}
+
+static bool is_file(const char *report)
+{
+	size_t len = strlen(report);
+
+	return strchr(report, '/') || (len > 4 && !strcmp(report + len - 4, ".sql"));
+}
+
+/* Reads a user's report. Returns NULL after saying why. */
+static char *read_file(const char *path)
+{
+	struct text t = {0};
+	struct stat st;
+	char block[4096];
+	size_t n;
+	FILE *in = fopen(path, "re");
+
+	if (!in || fstat(fileno(in), &st)) {
+		msg_error("%s: %s", path, strerror(errno));
+		goto fail;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		msg_error("%s: %s", path, strerror(EISDIR));
+		goto fail;
+	}
+	text_add(&t, "", 0);
+	while ((n = fread(block, 1, sizeof(block), in)) > 0)
+		text_add(&t, block, n);
+	if (ferror(in)) {
+		msg_error("%s: %s", path, strerror(errno));
+		goto fail;
+	}
+	fclose(in);
+	if (t.text && strlen(t.text) == t.len)
+		return t.text;
+	msg_error("%s: not a text file", path);
+	in = NULL;
+fail:
+	if (in)
+		fclose(in);
+	text_free(&t);
+	return NULL;
+}
+
+static int save(const char *path, const struct text *image)
+{
+	FILE *out = fopen(path, "we");
+
+	if (!out) {
+		msg_error("%s: %s", path, strerror(errno));
+		return EXIT_FAILED;
+	}
+	bool fine = fwrite(image->text, 1, image->len, out) == image->len;
+	if (fclose(out) || !fine) {
+		msg_error("%s: %s", path, strerror(errno));
+		unlink(path);
+		return EXIT_FAILED;
+	}
+	return EXIT_FINE;
+}
+
+static int plot_format(const char *file, enum plot_format *format)
+{
+	size_t len = strlen(file);
+
+	if (!strcmp(file, "-"))
+		*format = PLOT_DUMB;
+	else if (len > 4 && !strcasecmp(file + len - 4, ".png"))
+		*format = PLOT_PNG;
+	else if (len > 4 && !strcasecmp(file + len - 4, ".svg"))
+		*format = PLOT_SVG;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int draw(sqlite3 *db, const struct command *c, const struct report *r)
+{
+	enum plot_format format = PLOT_DUMB;
+	struct text image = {0};
+	char err[512];
+	int status = EXIT_FINE;
+
+	plot_format(c->plot, &format);
+	if (plot_draw(db, r, &c->how, format, &image, err, sizeof(err))) {
+		msg_error("%s: %s: %s", c->path, c->report, err);
+		status = EXIT_FAILED;
+	} else if (format == PLOT_DUMB) {
+		/* gnuplot begins with a form feed. */
+		size_t skip = strspn(image.text, "\f\n");
+
+		fwrite(image.text + skip, 1, image.len - skip, stdout);
+	} else {
+		status = save(c->plot, &image);
+	}
+	text_free(&image);
+	return status;
+}
+
+static int unknown_report(const char *name)
+{
+	struct text near = {0};
+
+	report_near(name, &near);
+	if (near.len)
+		msg_error("there is no report \"%s\"; did you mean %s?", name, near.text);
+	else
+		msg_error("there is no report \"%s\"", name);
+	msg_note("tlbreport list shows all");
+	text_free(&near);
+	return EXIT_USAGE;
+}
+
+/* The report's SQL, or NULL with *STATUS; OWN is to be freed. */
+static const char *find(const struct command *c, const struct report **r, char **own, int *status)
+{
+	enum plot_format format;
+
+	if (is_file(c->report)) {
+		if (c->plot) {
+			*status = usage("%s: only built-in reports have a picture", c->report);
+			return NULL;
+		}
+		*own = read_file(c->report);
+		*status = EXIT_FAILED;
+		return *own;
+	}
+	*r = report_find(c->report);
+	if (!*r) {
+		*status = unknown_report(c->report);
+		return NULL;
+	}
+	if (c->plot && !(*r)->gp) {
+		*status = usage("there is no picture of report \"%s\"", c->report);
+		return NULL;
+	}
+	if (c->plot && plot_format(c->plot, &format)) {
+		*status = usage("--plot takes a name that ends in .png or .svg, or -, not \"%s\"",
+				c->plot);
+		return NULL;
+	}
+	return (*r)->sql;
+}
+
+static int run(struct command *c)
+{
+	const struct report *r = NULL;
+	char *own = NULL;
+	sqlite3 *db = NULL;
+	char err[512] = "";
+	int status = EXIT_FAILED;
+	const char *sql = find(c, &r, &own, &status);
+
+	if (!sql)
+		return status;
+	if (db_open(c->path, &db, err, sizeof(err))) {
+		msg_error("%s: %s", c->path, err);
+		goto out;
+	}
+	int ret = db_check(db, c->how.trace, c->how.policy, err, sizeof(err));
+	if (ret) {
+		msg_error("%s: %s", c->path, err);
+		status = ret == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+		goto out;
+	}
+	if (c->plot) {
+		status = draw(db, c, r);
+		goto out;
+	}
+	ret = report_run(db, c->report, sql, &c->how, stdout, err, sizeof(err));
+	status = !ret ? EXIT_FINE : ret == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+	if (ret && own)
+		msg_error("%s: %s", c->report, err);
+	else if (ret)
+		msg_error("%s: report %s: %s", c->path, c->report, err);
+out:
+	sqlite3_close(db);
+	free(own);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct command c = {.how = {.limit = -1}};
+
+	msg_program = "tlbreport";
+	/* Only for the widths of characters; numbers and order never follow a locale. */
+	setlocale(LC_CTYPE, "C.UTF-8");
+	c.how.width = terminal_width();
+	int status = parse(argc, argv, &c);
+	if (status < 0) {
+		if (!c.report)
+			c.report = c.plot ? "cost" : "overview";
+		status = run(&c);
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		msg_error("cannot write the output: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	return status;
+}

@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- Spurious faults: under each policy, recorded, and avoided
+-- per trace
+-- title: Spurious faults
+-- note: spurious: under this policy. spurious_recorded: the recording shows them. spurious_avoided: recorded ones that this policy would not have had.
+SELECT f.trace, f.policy, f.kind, f.low, f.estimate, f.high
+FROM v_fault f JOIN traces t USING (trace) JOIN policies p ON p.trace = t.id AND p.policy = f.policy
+ORDER BY t.id, p.id, f.kind;

@@ -1,0 +1,7 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- The recordings in the database
+-- title: Recordings
+SELECT trace, kernel, arch, cpus, events, last_ns - first_ns AS span_ns, lost_events AS lost,
+       lost_unknown, kernel_policy, tasks, tasks_unknown_mm, bytes, sha, format, compression, clock,
+       page_bytes, buffers, cpus_with_events, events_used, overrun, dropped, arch_source
+FROM traces ORDER BY id;

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The picture of the costs: a PNG and an SVG that others can read, characters for a terminal, linear
+# and logarithmic; without gnuplot, a message.
+. tests/report/lib/setup
+
+# Without gnuplot: only the program itself is left to run.
+mkdir "$DIR/bin"
+expect_status 1 env PATH="$DIR/bin" "$REPORT" "$FIX" cost --plot "$DIR/none.png"
+grep -q 'gnuplot.*not installed' "$DIR/err" || fail "no gnuplot: $(cat "$DIR/err")"
+[ ! -e "$DIR/none.png" ] || fail 'a picture without gnuplot'
+# With one that fails.
+printf '#!/bin/sh\necho broken >&2\nexit 3\n' >"$DIR/bin/gnuplot"
+chmod +x "$DIR/bin/gnuplot"
+expect_status 1 env PATH="$DIR/bin" "$REPORT" "$FIX" cost --plot "$DIR/none.png"
+grep -q 'gnuplot failed: broken' "$DIR/err" || fail "a broken gnuplot: $(cat "$DIR/err")"
+[ ! -e "$DIR/none.png" ] || fail 'a picture from a broken gnuplot'
+
+command -v gnuplot >/dev/null || { echo 'gnuplot is not installed'; exit 77; }
+
+# Bounds over six decades: 5 us to 7 s. And nothing at all.
+cp "$FIX" "$DIR/wide.db"
+sqlite3 "$DIR/wide.db" "UPDATE costs SET low_ns = 5000 WHERE policy = 3;
+	UPDATE costs SET high_ns = 7e9 WHERE policy = 4"
+cp "$FIX" "$DIR/zero.db"
+sqlite3 "$DIR/zero.db" "UPDATE costs SET low_ns = 0, estimate_ns = 0, high_ns = 0"
+
+for db in fix wide zero; do
+	expect_status 0 "$REPORT" "$DIR/$db.db" cost --plot "$DIR/$db.png"
+	expect_status 0 "$REPORT" "$DIR/$db.db" --plot "$DIR/$db.svg"
+	[ ! -s "$DIR/out" ] && [ ! -s "$DIR/err" ] || fail "$db: talks while drawing: $(cat "$DIR/err")"
+	# Signature, then IHDR with width and height: 1000 wide, two panels of 3 + 2 rows.
+	bytes=$(od -An -tx1 -N24 "$DIR/$db.png" | tr -d ' \n')
+	case $bytes in
+	89504e470d0a1a0a0000000d49484452000003e80000*) ;;
+	*) fail "$db.png is no PNG of 1000 columns: $bytes" ;;
+	esac
+	[ "$(wc -c <"$DIR/$db.png")" -gt 4000 ] || fail "$db.png is too small to show anything"
+	if have_python xml.dom.minidom; then
+		python3 - "$DIR/$db.svg" <<-'END' || fail "$db.svg"
+		import sys, xml.dom.minidom
+		d = xml.dom.minidom.parse(sys.argv[1])
+		assert d.documentElement.tagName == "svg"
+		def words(n):
+		    return "".join(c.data if c.nodeType == c.TEXT_NODE else words(c) for c in n.childNodes)
+		text = words(d.documentElement)
+		for want in ("base.dat", "twin.dat", "arm64-broadcast", "x86:pcid=off", "modelled CPU time"):
+		    assert want in text, want
+		END
+	fi
+done
+grep -q 'uncalibrated' "$DIR/fix.svg" || fail 'fix.svg does not say what is uncalibrated'
+grep -q '4.00 .. 10.0 .. 40.0 ms' "$DIR/fix.svg" || fail 'fix.svg: no bounds beside the bar'
+
+expect_status 0 "$REPORT" "$FIX" cost --plot - --trace base.dat
+grep -q 'arm64-local |' "$DIR/out" || fail 'plot -: no policy beside the axis'
+grep -q 'modelled CPU time, ms' "$DIR/out" || fail 'plot -: no unit'
+grep -q '1.00 .. 2.50 .. 5.00 ms ?' "$DIR/out" || fail 'plot -: not marked uncalibrated'
+! grep -q 'twin.dat' "$DIR/out" || fail 'plot -: --trace does not narrow it'
+awk 'length > 80 { exit 1 }' "$DIR/out" || fail 'plot -: wider than 80 columns'
+# Logarithmic: decades with their own units.
+expect_status 0 "$REPORT" "$DIR/wide.db" cost --plot - --trace base.dat
+grep -q 'logarithmic' "$DIR/out" || fail 'plot -: five decades without a logarithm'
+grep -q '1 us .* 1 ms' "$DIR/out" || fail 'plot -: no units at the decades'
+
+# Drawing twice gives the same bytes; a folder that is not there gives a message.
+expect_status 0 "$REPORT" "$FIX" cost --plot "$DIR/again.svg"
+cmp -s "$DIR/fix.svg" "$DIR/again.svg" || fail 'the same picture twice, but not the same bytes'
+expect_status 1 "$REPORT" "$FIX" cost --plot "$DIR/no/such.png"
+make_db "$DIR/bare.db"
+expect_status 1 "$REPORT" "$DIR/bare.db" cost --plot "$DIR/bare.png"
+grep -q 'nothing to draw' "$DIR/err" || fail 'nothing to draw, and no message'
+done_testing
