@@ -5,7 +5,9 @@
  * Every CPU holds one block at a time, so memory is (CPUs x block). Plain data is read in blocks
  * whose size depends on how many CPUs share BLOCKS_TOTAL: small enough to stay in the cache between
  * the read and its use, large enough that a system call serves thousands of events. Compressed data
- * dictates its own blocks: one chunk (ten pages as trace-cmd writes them) is a block.
+ * dictates its own blocks: one chunk (ten pages as trace-cmd writes them) is a block. Where pages
+ *are large and CPUs are many, that would be too much: a block then takes a part of the chunk, and
+ *the chunk is decompressed again for the next part. Time is what is left to pay with.
  *
  *	section of a CPU, zstd:  u32 chunks | u32 csize | u32 usize | csize bytes | u32 csize | ...
  *
@@ -19,14 +21,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <zstd.h>
 
-#define BLOCKS_TOTAL (4ULL << 20) /* bytes that plain blocks of all CPUs take, about */
-#define BLOCK_MAX    (256U << 10) /* bytes */
-#define CHUNK_MAX    (16U << 20)  /* bytes, uncompressed; trace-cmd writes 10 pages */
-#define HELD_MAX     (1ULL << 30) /* bytes that all blocks may take */
-#define COUNT_SIZE   4            /* bytes of the word in front of the chunks */
+#define BLOCKS_TOTAL (4ULL << 20)  /* bytes that plain blocks of all CPUs take, about */
+#define BLOCK_MAX    (256U << 10)  /* bytes */
+#define CHUNK_MAX    (16U << 20)   /* bytes, uncompressed; trace-cmd writes 10 pages */
+#define CHUNKS_TOTAL (40ULL << 20) /* bytes that blocks of all CPUs take, if they are zstd... */
+#define CHUNKS_CPUS  256           /* ... and if the CPUs are not more than this */
+#define HELD_MAX     (1ULL << 30)  /* bytes that all blocks may take */
+#define COUNT_SIZE   4             /* bytes of the word in front of the chunks */
 
 static int block_resize(struct stream *s, struct stream_pool *pool, size_t size,
 			struct trace_error *err)
@@ -48,6 +53,21 @@ static int block_resize(struct stream *s, struct stream_pool *pool, size_t size,
 		return source_fail(pool->src, err, -ENOMEM, s->offset + s->pos, "out of memory");
 	s->block_size = size;
 	pool->held += size;
+	return 0;
+}
+
+/* Makes *SCRATCH hold SIZE bytes; what was in it is gone. */
+static int scratch_resize(const struct stream *s, const struct stream_pool *pool, uint8_t **scratch,
+			  size_t *scratch_size, size_t size, struct trace_error *err)
+{
+	if (size <= *scratch_size)
+		return 0;
+	free(*scratch);
+	*scratch_size = 0;
+	*scratch = malloc(size);
+	if (!*scratch)
+		return source_fail(pool->src, err, -ENOMEM, s->offset + s->pos, "out of memory");
+	*scratch_size = size;
 	return 0;
 }
 
@@ -86,8 +106,9 @@ static int next_chunk(struct stream *s, struct stream_pool *pool, struct trace_e
 {
 	const struct source *src = pool->src;
 	uint64_t at = s->offset + s->pos, left = s->size + COUNT_SIZE - s->pos;
-	uint32_t csize, usize;
-	uint8_t header[8];
+	uint32_t csize, usize, part;
+	uint8_t header[8], *out;
+	uint64_t limit;
 	size_t got;
 	int ret;
 
@@ -112,36 +133,44 @@ static int next_chunk(struct stream *s, struct stream_pool *pool, struct trace_e
 	if (csize > ZSTD_compressBound(CHUNK_MAX))
 		return source_fail(src, err, -EBADMSG, at,
 				   "a chunk of %" PRIu32 " bytes grew to %" PRIu32, usize, csize);
-	if (csize > pool->scratch_size) {
-		free(pool->scratch);
-		pool->scratch_size = 0;
-		pool->scratch = malloc(csize);
-		if (!pool->scratch)
-			return source_fail(src, err, -ENOMEM, at, "out of memory");
-		pool->scratch_size = csize;
-	}
-	ret = block_resize(s, pool, usize, err);
+	limit = CHUNKS_TOTAL / (pool->nr_streams < CHUNKS_CPUS ? pool->nr_streams : CHUNKS_CPUS);
+	limit -= limit % s->page_size;
+	if (limit < s->page_size)
+		limit = s->page_size;
+	part = usize - s->given < limit ? usize - s->given : limit;
+	ret = block_resize(s, pool, part, err);
+	if (!ret)
+		ret = scratch_resize(s, pool, &pool->packed, &pool->packed_size, csize, err);
+	if (!ret && part < usize)
+		ret = scratch_resize(s, pool, &pool->whole, &pool->whole_size, usize, err);
 	if (ret)
 		return ret;
-	ret = source_read(src, pool->scratch, csize, at + sizeof(header), err);
+	ret = source_read(src, pool->packed, csize, at + sizeof(header), err);
 	if (ret)
 		return ret;
 	if (!pool->zstd)
 		pool->zstd = ZSTD_createDCtx();
 	if (!pool->zstd)
 		return source_fail(src, err, -ENOMEM, at, "out of memory");
-	got = ZSTD_decompressDCtx(pool->zstd, s->block, usize, pool->scratch, csize);
+	out = part < usize ? pool->whole : s->block;
+	got = ZSTD_decompressDCtx(pool->zstd, out, usize, pool->packed, csize);
 	if (ZSTD_isError(got))
 		return source_fail(src, err, -EBADMSG, at, "zstd: %s", ZSTD_getErrorName(got));
 	if (got != usize)
 		return source_fail(src, err, -EBADMSG, at, "a chunk of %" PRIu32 " bytes holds %zu",
 				   usize, got);
-	s->chunks--;
-	s->pos += sizeof(header) + csize;
-	pool->consumed += sizeof(header) + csize;
+	if (part < usize)
+		memcpy(s->block, out + s->given, part);
+	s->given += part;
+	if (s->given == usize) {
+		s->chunks--;
+		s->given = 0;
+		s->pos += sizeof(header) + csize;
+		pool->consumed += sizeof(header) + csize;
+	}
 	s->base = s->next_base;
-	s->next_base += usize;
-	s->block_used = usize;
+	s->next_base += part;
+	s->block_used = part;
 	return 1;
 }
 
@@ -179,8 +208,9 @@ void stream_free(struct stream *s, struct stream_pool *pool)
 void stream_pool_free(struct stream_pool *pool)
 {
 	ZSTD_freeDCtx(pool->zstd);
-	free(pool->scratch);
+	free(pool->packed);
 	pool->zstd = NULL;
-	pool->scratch = NULL;
-	pool->scratch_size = 0;
+	free(pool->whole);
+	pool->packed = pool->whole = NULL;
+	pool->packed_size = pool->whole_size = 0;
 }

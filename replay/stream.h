@@ -16,8 +16,10 @@ struct stream_pool {
 	uint64_t held;     /* bytes that all blocks take now */
 	uint64_t consumed; /* bytes of the file's event data that were read */
 	struct ZSTD_DCtx_s *zstd;
-	uint8_t *scratch; /* one compressed chunk */
-	size_t scratch_size;
+	uint8_t *packed; /* one compressed chunk */
+	size_t packed_size;
+	uint8_t *whole; /* one chunk that is too large for a block */
+	size_t whole_size;
 };
 
 struct stream {
@@ -29,6 +31,7 @@ struct stream {
 	bool zstd;
 	bool started;
 	uint32_t chunks; /* zstd: chunks to come */
+	uint32_t given;  /* zstd: bytes of the next chunk that earlier blocks had */
 	uint8_t *block;
 	size_t block_size, block_used; /* bytes: allocated, filled */
 };
