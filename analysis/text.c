@@ -275,10 +275,12 @@ static void add_figure(struct text *t, enum number_kind kind, double value, cons
 		text_addf(t, "%.0f", v);
 	else if (kind == NUMBER_AT_NS)
 		add_thousands(t, v, 6);
+	else if (kind == NUMBER_SHARE && v > 0 && v < 0.005)
+		text_addf(t, "<0.01");
 	else if (v != 0 && fabs(v) < 0.01)
 		text_addf(t, "%.2g", v);
 	else if (kind == NUMBER_COUNT && !whole)
-		add_thousands(t, v, fabs(v) < 1 ? 2 : fabs(v) < 1000 ? 1 : 0);
+		add_thousands(t, v, fabs(v) < 1 ? 2 : fabs(v) < 100 ? 1 : 0);
 	else
 		add_thousands(t, v, whole ? 0 : decimals_of(v));
 }

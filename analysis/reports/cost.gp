@@ -64,7 +64,8 @@ do for [p = 1:panels] {
 		to = ceil(log10(largest) + 0.02)
 		axis = 10.0 ** from
 		set logscale x 10
-		set xrange [axis : 10.0 ** to]
+		# A little wider than the outermost ticks, or rounding may leave these out.
+		set xrange [axis / 1.001 : 1.001 * 10.0 ** to]
 		set xtics () scale 1, 0.5
 		room = (columns - widest - 6) / 9
 		step = text_only && room > 0 ? ceil((to - from + 1.0) / room) : 1

@@ -50,7 +50,11 @@ SELECT t.trace,
        THEN 'The recording does not show which policy its kernel had, so nothing was checked '
             || 'against it.'
        ELSE 'Its kernel flushed like ' || t.kernel_policy || '. '
-            || CASE WHEN coalesce(s.checked, 0) = 0
+            || CASE WHEN NOT EXISTS (SELECT 1 FROM main.policies p
+                                     WHERE p.trace = t.id AND p.name = t.kernel_policy)
+                    THEN 'No self-check: that policy was not replayed (tlbreplay -p '
+                         || t.kernel_policy || ')'
+                    WHEN coalesce(s.checked, 0) = 0
                     THEN 'Self-check: nothing recorded to check against'
                     ELSE 'Self-check of ' || s.policy || ': ' || count_of(s.checked, 'point')
                          || ' checked, '
@@ -104,9 +108,11 @@ WITH base AS (
     sum(CASE scope WHEN 'mask' THEN flushes ELSE 0 END) AS by_interrupt,
     sum(CASE scope WHEN 'local' THEN flushes ELSE 0 END) AS local
   FROM main.v_flush GROUP BY trace, policy, reuse),
- cells AS ( -- what is issued anywhere else; equal sets mean unchanged
+ -- What is issued anywhere else: equal sets mean unchanged. Flushes after spurious faults are left out
+ -- since those faults are themselves what the policy brings, and stand in the sentence as such.
+ cells AS (
   SELECT trace, policy, point, level, scope, flushes_low, flushes, flushes_high
-  FROM main.v_flush WHERE point <> 'wp_reuse' AND scope <> 'none' AND flushes_high > 0),
+  FROM main.v_flush WHERE point NOT IN ('wp_reuse', 'spurious') AND scope <> 'none' AND flushes_high > 0),
  compared AS (
   SELECT b.id AS nr, b.trace, p.id, p.policy, b.policy AS base,
     coalesce(r.broadcasts, 0) AS reuse, coalesce(rb.broadcasts, 0) AS reuse_base,
@@ -169,7 +175,9 @@ SELECT l.trace,
                   THEN 'undecided, the bounds overlap (lowest estimate: ' || l.least_by_estimate
                        || ').'
                   ELSE l.least || ', even at its high bound.' END AS text
-FROM v_least l JOIN traces t USING (trace) ORDER BY t.id, l.cost;
+FROM v_least l JOIN traces t USING (trace)
+WHERE (SELECT count(*) FROM main.policies p WHERE p.trace = t.id) > 1
+ORDER BY t.id, l.cost;
 
 -- title: What this rests on
 -- text
@@ -197,11 +205,16 @@ SELECT trace, '- ' || text AS text FROM (
   FROM traces t WHERE t.tasks_unknown_mm > 0
   UNION ALL
   SELECT t.id, 3, n.kind, t.trace,
-         n.kind || ': ' || group_concat(n.subject || coalesce(' (' || human_count(n.n) || ')', ''),
-                                        ', ')
+         n.kind || ': '
+         || group_concat(n.subject || iif(n.n > 0, ' (' || human_count(n.n) || ')', ''), ', ')
          || '.'
   FROM traces t JOIN (SELECT * FROM v_trust ORDER BY trace, kind, subject, n) n
        ON n.trace = t.trace
+  WHERE NOT (n.kind = 'assumed' -- stands with its value in the line above
+             AND (n.subject IN (SELECT name FROM v_param a
+                                WHERE a.trace = t.trace AND a.origin = 'assumed')
+                  OR n.subject IN (SELECT name FROM runs r
+                                   WHERE r.trace = t.id AND r.origin = 'assumed')))
   GROUP BY t.id, n.kind)
 ORDER BY nr, kind, key;
 
@@ -209,12 +222,12 @@ ORDER BY nr, kind, key;
 -- text
 SELECT trace, printf('  %-*s  %s', max(length(line)) OVER (PARTITION BY trace), line, why) AS text
 FROM (
-  SELECT t.id, t.trace, c.nr, c.why, 'tlbreport ' || shell_word(database()) || ' ' || c.command
-         || CASE WHEN c.nr < 4 AND (SELECT count(*) FROM main.traces) > 1
-                 THEN ' --trace ' || shell_word(t.trace) ELSE '' END AS line
+  SELECT t.id, t.trace, c.nr, c.why, 'tlbreport ' || shell_word(database()) || ' ' || c.command AS line
   FROM traces t JOIN (
     SELECT 1 AS nr, 'processes' AS command, 'who causes the flushes' AS why
     UNION ALL SELECT 2, 'cost --plot -', 'the costs, drawn'
     UNION ALL SELECT 3, 'trust', 'every caveat in full'
-    UNION ALL SELECT 4, 'list', 'what else it answers') c)
+    UNION ALL SELECT 4, 'list', 'what else it answers'
+    UNION ALL SELECT 5, '--trace NAME', 'only one of the recordings'
+              WHERE (SELECT count(*) FROM main.traces) > 1) c)
 ORDER BY id, nr;

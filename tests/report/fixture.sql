@@ -51,6 +51,7 @@ INSERT INTO flush VALUES
   (2, 'wp_reuse', 'pte', 'local', 10338, 10338, 10338, 10338, 10338),
   (2, 'cow', 'pte', 'broadcast', 76, 76, 76, 76, 76),
   (2, 'fork', 'mm', 'broadcast', 5, 5, 5, 5, 0),
+  (2, 'spurious', 'pte', 'local', 1251, 0, 1251, 3758, 1251),
   (3, 'wp_reuse', 'pte', 'none', 10338, 0, 0, 0, 0),
   (3, 'cow', 'pte', 'mask', 76, 70, 76, 80, 76),
   (3, 'fork', 'mm', 'mask', 5, 5, 5, 5, 0),

@@ -64,6 +64,12 @@ expect_status 0 "$REPORT" "$DIR/wide.db" cost --plot - --trace base.dat
 grep -q 'logarithmic' "$DIR/out" || fail 'plot -: five decades without a logarithm'
 grep -q '1 us .* 1 ms' "$DIR/out" || fail 'plot -: no units at the decades'
 
+# 10 ** 4 ns is where rounding once pushed the outermost tick and all labels off the axis.
+sqlite3 "$DIR/wide.db" "UPDATE costs SET low_ns = 25600 WHERE policy = 3"
+expect_status 0 "$REPORT" "$DIR/wide.db" cost --plot - --trace base.dat
+grep -q '10 us .* 1 ms' "$DIR/out" || fail 'plot -: no tick at 10 us'
+grep -q '25.6 us .. 3.00 ms .. 20.0 ms' "$DIR/out" || fail 'plot -: no label at 10 us'
+
 # Drawing twice gives the same bytes; a folder that is not there gives a message.
 expect_status 0 "$REPORT" "$FIX" cost --plot "$DIR/again.svg"
 cmp -s "$DIR/fix.svg" "$DIR/again.svg" || fail 'the same picture twice, but not the same bytes'
