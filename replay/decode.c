@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One plan per format, found through a table of the 64 K ids that common_type can hold. Plans of
+ * formats that nobody wants have role SKIP, so that an unwanted record costs one look-up.
+ */
+#include "replay/decode.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NR_IDS 65536
+
+struct decoder {
+	struct decode_plan *plans;
+	size_t nr_plans;
+	uint32_t by_id[NR_IDS]; /* index into plans + 1 */
+	uint32_t *entry_cpu;    /* dense CPU of each (cpu, buffer) */
+	unsigned int *cpus;     /* kernel's number of each dense CPU */
+	unsigned int nr_cpus;
+	uint64_t unknown, too_short;
+	bool swap;
+};
+
+static int add_field(struct trace *t, struct decode_plan *plan, const struct catalogue_field *want,
+		     struct trace_error *err)
+{
+	struct trace_field field;
+
+	for (size_t i = 0; i < 3 && want->names[i]; i++) {
+		int ret = trace_find_field(t, plan->format, want->names[i], &field, err);
+
+		if (ret == -ENOENT)
+			continue;
+		if (ret)
+			return ret;
+		bool number = field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
+		bool text = want->slot == SLOT_COMM || want->slot == SLOT_TEXT;
+		if (!text && (field.is_array || field.is_dynamic || !number))
+			continue; /* not the number we know under this name */
+		plan->fields[plan->nr_fields].slot = (uint8_t)want->slot;
+		plan->fields[plan->nr_fields++].field = field;
+		plan->has |= 1u << want->slot;
+		return 0;
+	}
+	return 0;
+}
+
+static int make_plan(struct trace *t, struct decode_plan *plan, struct trace_error *err)
+{
+	const struct trace_format *f = plan->format;
+	struct trace_field field;
+	char function[64];
+	int ret;
+
+	if (tlbi_is_group(f->system)) {
+		static const struct catalogue_field op = {.slot = SLOT_OP, .names = {"op"}};
+
+		if (!tlbi_parse_name(f->name, function, sizeof(function), &plan->op))
+			return 0;
+		plan->role = ROLE_TLBI;
+		plan->site_point = tlbi_site_point(function, &plan->op, &plan->site_context,
+						   &plan->site_level);
+		return add_field(t, plan, &op, err);
+	}
+	plan->row = catalogue_find(f->system, f->name);
+	if (!plan->row)
+		return 0;
+	plan->role = plan->row->role;
+	if (plan->row->source == SOURCE_FUNCTION) {
+		ret = trace_find_field(t, f, "__probe_ret_ip", &field, err);
+		if (ret && ret != -ENOENT)
+			return ret;
+		plan->is_return = !ret;
+	}
+	for (size_t i = 0; i < 10 && plan->row->fields[i].names[0]; i++) {
+		if (plan->row->fields[i].at_return && !plan->is_return)
+			continue;
+		ret = add_field(t, plan, &plan->row->fields[i], err);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int index_cpus(struct decoder *d, const struct trace_info *info)
+{
+	d->cpus = calloc(info->nr_entries + 1, sizeof(*d->cpus));
+	d->entry_cpu = calloc(info->nr_entries + 1, sizeof(*d->entry_cpu));
+	if (!d->cpus || !d->entry_cpu)
+		return -ENOMEM;
+	for (size_t i = 0; i < info->nr_entries; i++)
+		d->cpus[i] = info->cpus[i].cpu;
+	qsort(d->cpus, info->nr_entries, sizeof(*d->cpus), by_number);
+	for (size_t i = 0; i < info->nr_entries; i++)
+		if (!d->nr_cpus || d->cpus[d->nr_cpus - 1] != d->cpus[i])
+			d->cpus[d->nr_cpus++] = d->cpus[i];
+	for (size_t i = 0; i < info->nr_entries; i++) {
+		unsigned int *at = bsearch(&info->cpus[i].cpu, d->cpus, d->nr_cpus, sizeof(*d->cpus),
+					   by_number);
+		d->entry_cpu[i] = (uint32_t)(at - d->cpus);
+	}
+	return 0;
+}
+
+struct decoder *decoder_new(struct trace *t, struct trace_error *err)
+{
+	struct decoder *d = calloc(1, sizeof(*d));
+	const struct trace_format *formats;
+	size_t nr;
+
+	formats = trace_formats(t, &nr);
+	if (d)
+		d->plans = calloc(nr + 1, sizeof(*d->plans));
+	if (!d || !d->plans || index_cpus(d, trace_info(t))) {
+		snprintf(err->text, sizeof(err->text), "%s: out of memory", trace_info(t)->path);
+		decoder_free(d);
+		return NULL;
+	}
+	d->swap = trace_swap(t);
+	for (size_t i = 0; i < nr; i++) {
+		struct decode_plan *plan = &d->plans[d->nr_plans++];
+
+		plan->format = &formats[i];
+		if (make_plan(t, plan, err)) {
+			decoder_free(d);
+			return NULL;
+		}
+		if (formats[i].id >= 0 && formats[i].id < NR_IDS && !d->by_id[formats[i].id])
+			d->by_id[formats[i].id] = (uint32_t)d->nr_plans;
+	}
+	return d;
+}
+
+void decoder_free(struct decoder *d)
+{
+	if (!d)
+		return;
+	free(d->plans);
+	free(d->entry_cpu);
+	free(d->cpus);
+	free(d);
+}
+
+unsigned int decoder_nr_cpus(const struct decoder *d)
+{
+	return d->nr_cpus;
+}
+
+unsigned int decoder_cpu(const struct decoder *d, unsigned int i)
+{
+	return d->cpus[i];
+}
+
+bool decoder_has(const struct decoder *d, enum role role, int is_return)
+{
+	for (size_t i = 0; i < d->nr_plans; i++)
+		if (d->plans[i].role == role && (is_return < 0 || d->plans[i].is_return == !!is_return))
+			return true;
+	return false;
+}
+
+bool decoder_has_site(const struct decoder *d, enum point point, enum tlbi_context context)
+{
+	for (size_t i = 0; i < d->nr_plans; i++) {
+		const struct decode_plan *plan = &d->plans[i];
+
+		if (plan->role != ROLE_TLBI)
+			continue;
+		if (point == NR_POINTS ? plan->site_context == context : plan->site_point == point)
+			return true;
+	}
+	return false;
+}
+
+bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event *raw)
+{
+	uint32_t at = rec->id >= 0 && rec->id < NR_IDS ? d->by_id[rec->id] : 0;
+	struct decode_plan *plan;
+
+	if (!at) {
+		d->unknown++;
+		return false;
+	}
+	plan = &d->plans[at - 1];
+	plan->events++;
+	if (plan->role == ROLE_SKIP)
+		return false;
+	raw->time_ns = rec->time_ns;
+	raw->pid = rec->pid;
+	raw->cpu = d->entry_cpu[rec->entry];
+	raw->plan = plan;
+	raw->has = plan->has;
+	raw->record = rec;
+	for (unsigned int i = 0; i < plan->nr_fields; i++) {
+		unsigned int slot = plan->fields[i].slot;
+		const struct trace_field *field = &plan->fields[i].field;
+
+		if (slot == SLOT_COMM || slot == SLOT_TEXT) {
+			raw->slot[slot] = field->offset;
+			if (field->offset >= rec->size)
+				raw->has &= ~(1u << slot);
+		} else if (!trace_read(rec, field, d->swap, &raw->slot[slot])) {
+			d->too_short++;
+			return false;
+		}
+	}
+	if (plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON))
+		plan->reasons[raw->slot[SLOT_REASON] < 7 ? raw->slot[SLOT_REASON] : 7]++;
+	return true;
+}
+
+const struct decode_plan *decoder_plans(const struct decoder *d, size_t *nr, uint64_t *unknown)
+{
+	*nr = d->nr_plans;
+	if (unknown)
+		*unknown = d->unknown;
+	return d->plans;
+}
+
+uint64_t decoder_short(const struct decoder *d)
+{
+	return d->too_short;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The engine: takes normalised events in order and runs every policy over them at once. Keeps what
+ * the policies differ in (when what was flushed, which stale entries are open) apart from what they
+ * share (pages, who has which mm loaded).
+ */
+#ifndef REPLAY_ENGINE_H
+#define REPLAY_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/policy.h"
+
+/* How an exposure ended. */
+enum ended { ENDED_FLUSH, ENDED_REFAULT, ENDED_GONE, ENDED_TRACE, NR_ENDED };
+
+const char *ended_name(unsigned int ended);
+
+/* Parameters that every policy takes, beside its own. */
+struct common_params {
+	double share;       /* of the entries that a CPU could hold and no event shows, how many it does */
+	double write_share; /* of the stale entries held, how many are written to again */
+};
+extern const struct param common_params[];
+
+/* One policy with its parameters, as the user asked for it. */
+struct policy_instance {
+	const struct policy *policy;
+	const char *spec;            /* as given */
+	struct common_params common;
+	void *params;                /* of policy->params_size bytes, or NULL */
+	const char *given;           /* the parameters' text, "" if none */
+};
+
+/* low <= estimate <= high */
+struct bound {
+	uint64_t low, estimate, high;
+};
+
+struct flush_count {
+	uint64_t decisions;
+	struct bound flushes;
+	uint64_t pages;
+};
+
+struct exposure_sum {
+	double entries, entry_ns;
+	uint64_t max_ns;
+};
+
+struct exposure_row {
+	uint64_t start_ns, end_ns, page; /* page: address */
+	uint32_t mm, cpu;
+	uint8_t kind, ended;
+};
+
+/* Invalidations in one stretch of time. */
+struct time_bucket {
+	struct bound flushes[NR_SCOPES];
+};
+
+/* What one policy came to. */
+struct policy_result {
+	struct flush_count flush[NR_POINTS][NR_LEVELS][NR_SCOPES];
+	struct bound scope[NR_SCOPES];      /* invalidations in all, by scope */
+	struct bound targets;               /* CPUs interrupted, over all of scope mask */
+	uint64_t refills;                   /* entries that page flushes may have killed on other CPUs */
+	uint64_t notifies;
+	/* Spurious faults under this policy, by level. proven: recorded, and not avoided. */
+	uint64_t spurious_proven[NR_LEVELS], spurious_possible[NR_LEVELS];
+	uint64_t spurious_race;             /* recorded ones that no flush could have avoided */
+	uint64_t spurious_likely[NR_LEVELS]; /* of the possible ones: share and write_share apply */
+	struct bound avoided;               /* recorded ones that would not have happened */
+	struct exposure_sum proven[NR_STALENESS][NR_ENDED];
+	struct exposure_sum likely[NR_STALENESS][NR_ENDED];  /* share applies to these... */
+	struct exposure_sum possible[NR_STALENESS][NR_ENDED]; /* ...and not to these */
+	uint64_t *issued;                   /* [cpu * NR_SCOPES + scope] */
+	uint64_t *received;                 /* [cpu], by scope mask */
+	struct time_bucket *buckets;
+	size_t nr_buckets;
+	struct exposure_row *rows;          /* the longest, at the high bound; not ordered */
+	size_t nr_rows;
+	uint64_t rows_left_out;
+};
+
+/* Rows that leave the engine while it runs, so that memory does not grow with the trace. */
+struct engine_sink {
+	void *context;
+	void (*page)(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
+		     uint64_t decisions);
+	void (*flush_mm)(void *context, unsigned int policy, uint32_t mm, unsigned int point,
+			 unsigned int scope, const struct bound *flushes);
+};
+
+struct engine_config {
+	unsigned int nr_cpus;
+	unsigned int page_shift;
+	const struct policy_instance *policies;
+	unsigned int nr_policies;
+	size_t max_rows; /* single exposures kept per policy */
+	struct engine_sink sink;
+};
+
+struct engine;
+
+/* NULL: no memory. The config's policies must outlive the engine. */
+struct engine *engine_new(const struct engine_config *config);
+void engine_free(struct engine *e);
+
+/* Takes one event; a struct interpret_sink may point here with the engine as its context. */
+void engine_event(void *engine, const struct tlb_event *event);
+
+/* Distinct pages that events of MM touched: of a living one, or of the one that ended last. */
+uint64_t engine_mm_pages(const struct engine *e, uint32_t mm);
+
+/* The trace has ended at TIME_NS. Returns 0 or -ENOMEM if anything was lost to lack of memory. */
+int engine_end(struct engine *e, uint64_t time_ns);
+
+/* Width and start of the time buckets, ns. */
+void engine_time(const struct engine *e, uint64_t *start_ns, uint64_t *width_ns);
+
+const struct policy_result *engine_result(const struct engine *e, unsigned int policy);
+
+/* Bytes of state per page that is alive. */
+size_t engine_page_bytes(const struct engine *e);
+
+#endif

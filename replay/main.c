@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tlbreplay: runs recordings through flush policies and leaves the results in a database.
+ *
+ * A map of what is behind it, in the order in which an event passes:
+ *
+ *	stream.c, page.c, trace.c   bytes of a trace.dat -> records, merged by time
+ *	decode.c                    records -> raw events, by schema/catalogue.c
+ *	interpret.c, identity.c     raw events -> normalised ones (schema/event.h): who, where, what
+ *	engine.c, pages.c           normalised events -> counts, bounds and exposures per policy
+ *	policies.c, policies/       what each policy does
+ *	results.c                   counts -> SQLite (schema/results.sql)
+ *	replay.c                    drives all of it for one recording
+ *	dump.c                      --dump
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/msg.h"
+#include "replay/dump.h"
+#include "replay/policy.h"
+#include "replay/replay.h"
+#include "replay/results.h"
+#include "replay/trace.h"
+
+static void usage(FILE *out)
+{
+	fputs("usage: tlbreplay [-p POLICY[:key=value,...]]... [-o DB] [--append] [--cost NAME] TRACE...\n"
+	      "       tlbreplay --dump TRACE\n"
+	      "       tlbreplay --list-policies | --help-policy=NAME | --list-costs\n"
+	      "\n"
+	      "Replays recordings (trace.dat) of page faults and TLB invalidations through flush policies\n"
+	      "and writes what each would have done into an SQLite database; see tlbreport.\n"
+	      "\n"
+	      "  -p, --policy SPEC   a policy and its parameters; may be repeated, also with one name\n"
+	      "                      (default: arm64-broadcast, arm64-local, x86)\n"
+	      "  -o, --output DB     the database, replaced as a whole (default: results.db)\n"
+	      "      --append        add to the database instead\n"
+	      "      --cost NAME     cost preset (default: by the recording's architecture)\n"
+	      "      --dump          print every recorded event, one a line, and what was lost\n"
+	      "      --list-policies, --help-policy=NAME, --list-costs\n"
+	      "  -h, --help, -V, --version\n"
+	      "\n"
+	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but the recording has lost events.\n",
+	      out);
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static void catch_signals(void)
+{
+	/* The first signal ends the replay cleanly, the second one ends the program. */
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &sa, NULL);
+}
+
+static int list_policies(void)
+{
+	for (size_t i = 0; policies[i]; i++)
+		printf("%-16s %s\n", policies[i]->name, policies[i]->summary);
+	return EXIT_FINE;
+}
+
+static int list_costs(void)
+{
+	for (size_t i = 0; cost_presets[i]; i++)
+		printf("%-16s %s\n", cost_presets[i]->name, cost_presets[i]->summary);
+	return EXIT_FINE;
+}
+
+static void print_table(const struct policy *policy)
+{
+	static const char *const reaches[] = {"page", "block", "hull", "mm", "all"};
+	static const char *const waits[] = {"", ", batched", ", deferred"};
+
+	for (unsigned int point = 0; point < NR_POINTS; point++)
+		for (unsigned int level = 0; level < NR_LEVELS; level++) {
+			const struct policy_cell *cell = &policy->table[point][level];
+
+			for (unsigned int i = 0; i < POLICY_ACTIONS; i++) {
+				const struct policy_action *act = &cell->act[i];
+
+				if (act->scope == SCOPE_NONE)
+					break;
+				printf("  %-14s %-8s %s %s%s%s%s%s\n", i ? "" : point_name(point),
+				       i ? "" : level_name(level), scope_name(act->scope),
+				       reaches[act->reach], waits[act->wait],
+				       act->flags & ACT_KEEP_WALK ? ", walk caches kept" : "",
+				       act->flags & ACT_LAZY ? ", lazy CPUs too" : "",
+				       act->flags & ACT_NOTIFY ? ", notify" : "");
+			}
+		}
+}
+
+static int help_policy(const char *name)
+{
+	const struct policy *policy = policy_find(name);
+
+	if (!policy) {
+		msg_error("no policy '%s' (see --list-policies)", name);
+		return EXIT_USAGE;
+	}
+	printf("%s: %s\n\nModels: %s\nDoes not model: %s\n", policy->name, policy->summary, policy->source,
+	       policy->omits);
+	if (policy->params) {
+		printf("\nParameters:\n");
+		param_help(stdout, policy->params);
+	}
+	printf("\nParameters of every policy:\n");
+	param_help(stdout, common_params);
+	printf("\nAt each decision point and level (what is not listed flushes nothing):\n");
+	print_table(policy);
+	return EXIT_FINE;
+}
+
+static int dump(const char *path)
+{
+	struct trace_error err;
+	bool incomplete = false;
+	int ret = dump_trace(path, stdout, &err, &incomplete);
+
+	if (!ret && fflush(stdout)) {
+		msg_error("standard output: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (ret) {
+		msg_error("%s", err.text);
+		return EXIT_FAILED;
+	}
+	return incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
+}
+
+static int replay_all(struct replay_options *options, const char *output, bool append, char **traces,
+		      int nr_traces)
+{
+	struct results_error rerr = {""};
+	struct results *results = results_begin(output, append, &rerr);
+	bool incomplete = false;
+	int status = EXIT_FAILED;
+
+	if (!results) {
+		msg_error("%s", rerr.text);
+		return EXIT_FAILED;
+	}
+	for (int i = 0; i < nr_traces; i++) {
+		struct replay_error err = {""};
+		bool lost = false;
+		int ret = replay_trace(traces[i], options, results, &lost, &err);
+
+		msg_progress_end();
+		if (ret) {
+			msg_error("%s", ret == -EINTR ? "interrupted; nothing was written" : err.text);
+			goto out;
+		}
+		if (lost)
+			msg_warn("%s: the recording has lost events; the report says how many", traces[i]);
+		incomplete |= lost;
+	}
+	if (results_commit(results, &rerr)) {
+		msg_error("%s", rerr.text);
+		goto out;
+	}
+	status = incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
+out:
+	results_free(results);
+	return status;
+}
+
+enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS };
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"policy", required_argument, NULL, 'p'},
+		{"output", required_argument, NULL, 'o'},
+		{"append", no_argument, NULL, OPT_APPEND},
+		{"cost", required_argument, NULL, OPT_COST},
+		{"dump", no_argument, NULL, OPT_DUMP},
+		{"list-policies", no_argument, NULL, OPT_LIST},
+		{"help-policy", required_argument, NULL, OPT_HELP_POLICY},
+		{"list-costs", no_argument, NULL, OPT_LIST_COSTS},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
+	};
+	struct replay_options options = {.stop = &stop};
+	const char *output = "results.db";
+	bool append = false, dumping = false;
+	char err[512];
+	int status = EXIT_USAGE, option;
+
+	msg_program = "tlbreplay";
+	while ((option = getopt_long(argc, argv, "p:o:hV", longs, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			if (replay_add_policy(&options, optarg, err, sizeof(err))) {
+				msg_error("%s", err);
+				goto out;
+			}
+			break;
+		case 'o':
+			output = optarg;
+			break;
+		case OPT_APPEND:
+			append = true;
+			break;
+		case OPT_COST:
+			options.cost = cost_find(optarg);
+			if (!options.cost) {
+				msg_error("no cost preset '%s' (see --list-costs)", optarg);
+				goto out;
+			}
+			break;
+		case OPT_DUMP:
+			dumping = true;
+			break;
+		case OPT_LIST:
+			status = list_policies();
+			goto out;
+		case OPT_HELP_POLICY:
+			status = help_policy(optarg);
+			goto out;
+		case OPT_LIST_COSTS:
+			status = list_costs();
+			goto out;
+		case 'h':
+			usage(stdout);
+			status = EXIT_FINE;
+			goto out;
+		case 'V':
+			printf("tlbreplay %s\n", TLBREPLAY_VERSION);
+			status = EXIT_FINE;
+			goto out;
+		default:
+			fputs("Try 'tlbreplay --help'.\n", stderr);
+			goto out;
+		}
+	}
+	if (optind == argc || (dumping && optind + 1 != argc)) {
+		msg_error(dumping ? "--dump takes one recording" : "no recording given");
+		fputs("Try 'tlbreplay --help'.\n", stderr);
+		goto out;
+	}
+	if (dumping) {
+		status = dump(argv[optind]);
+		goto out;
+	}
+	static const char *const defaults[] = {"arm64-broadcast", "arm64-local", "x86"};
+	for (size_t i = 0; !options.nr_policies || (i && i < 3); i++)
+		if (replay_add_policy(&options, defaults[i], err, sizeof(err))) {
+			msg_error("%s", err);
+			status = EXIT_FAILED;
+			goto out;
+		}
+	catch_signals();
+	status = replay_all(&options, output, append, argv + optind, argc - optind);
+out:
+	replay_options_free(&options);
+	return status;
+}

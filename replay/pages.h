@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is known of each page of each living address space, and per policy when it was last flushed
+ * on every CPU and which stale entries of it are open.
+ */
+#ifndef REPLAY_PAGES_H
+#define REPLAY_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LEAF_SHIFT 4
+#define LEAF_PAGES (1u << LEAF_SHIFT)
+#define NO_LEAF    UINT32_MAX
+
+/* Per page and policy. */
+struct page_policy {
+	uint64_t flush_seq; /* when all CPUs were last rid of it (event ordinal); 0: never seen */
+	uint32_t open;      /* first open exposure + 1 */
+};
+
+/* 16 pages that lie together. */
+struct leaf {
+	uint64_t number;   /* page number >> LEAF_SHIFT */
+	uint32_t mm;
+	uint32_t next;     /* of the same mm, or of the free list */
+	uint16_t present;  /* bit per page: a fault has shown it mapped */
+	uint16_t writable; /* its PTE was last seen writable */
+	uint64_t upgrade_ns[LEAF_PAGES]; /* when its last write upgrade was complete; 0: none seen */
+	/* followed by struct page_policy [LEAF_PAGES][nr_policies] */
+};
+
+struct pages {
+	unsigned int nr_policies;
+	size_t leaf_size;     /* bytes */
+	char **chunks;
+	size_t nr_chunks, max_chunks;
+	uint32_t nr_leaves;   /* ever made */
+	uint32_t free;        /* list of leaves to use again */
+	uint32_t live;        /* leaves in use */
+	uint32_t *slots;      /* hash of (mm, leaf number): leaf + 1, 0: empty */
+	size_t mask;          /* number of slots - 1 */
+	uint32_t last_leaf;   /* found last */
+};
+
+void pages_init(struct pages *p, unsigned int nr_policies);
+void pages_free(struct pages *p);
+
+static inline struct leaf *pages_leaf(const struct pages *p, uint32_t leaf)
+{
+	return (struct leaf *)(p->chunks[leaf >> 8] + (leaf & 255) * p->leaf_size);
+}
+
+static inline struct page_policy *leaf_policy(const struct pages *p, struct leaf *leaf, unsigned int slot,
+					      unsigned int policy)
+{
+	return (struct page_policy *)(leaf + 1) + slot * p->nr_policies + policy;
+}
+
+/* The leaf of page PAGE (number) of MM; NO_LEAF if there is none. */
+uint32_t pages_find(struct pages *p, uint32_t mm, uint64_t page);
+
+/*
+ * The same, made if need be and then put in front of the list *HEAD. NO_LEAF: no memory.
+ */
+uint32_t pages_make(struct pages *p, uint32_t mm, uint64_t page, uint32_t *head);
+
+/* Gives back all leaves of the list HEAD. */
+void pages_release(struct pages *p, uint32_t head);
+
+/* Bytes of one page's state, for the documents. */
+size_t pages_bytes(const struct pages *p);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a flush policy is. First of all a table: at each decision point and level, which
+ * invalidations are issued, where and how far they reach. What a table cannot say adds one hook with
+ * private state. A policy sees this header, the terms and the normalised event, and nothing else.
+ *
+ *	const struct policy policy_none = {
+ *		.api = POLICY_API,
+ *		.name = "none",
+ *		...
+ *	};
+ *
+ * To add one: a file in replay/policies/ with such a struct at its foot, and one line in
+ * replay/policies.c.
+ */
+#ifndef REPLAY_POLICY_H
+#define REPLAY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/param.h"
+#include "schema/event.h"
+#include "schema/terms.h"
+
+#define POLICY_API 1
+
+/* How far one invalidation reaches. */
+enum reach {
+	REACH_PAGE,  /* one base page */
+	REACH_BLOCK, /* a contpte block or a pmd block, by its start */
+	REACH_HULL,  /* from the first to the last page that changed */
+	REACH_MM,    /* the whole address space */
+	REACH_ALL,   /* every address space */
+};
+
+/* When it is complete. */
+enum wait {
+	WAIT_SYNC,     /* before the caller goes on */
+	WAIT_BATCHED,  /* issued now, completed by one barrier for many */
+	WAIT_DEFERRED, /* later, by whoever owns the CPU */
+};
+
+enum {
+	ACT_NOTIFY = 1 << 0,    /* secondary TLBs (SMMU with SVA, KVM) are told */
+	ACT_KEEP_WALK = 1 << 1, /* last level only: walk caches are kept */
+	ACT_LAZY = 1 << 2,      /* scope mask: lazy CPUs are interrupted too */
+};
+
+/* One invalidation. All zero: none. */
+struct policy_action {
+	uint8_t scope; /* enum scope */
+	uint8_t reach; /* enum reach */
+	uint8_t wait;  /* enum wait */
+	uint8_t flags; /* ACT_* */
+};
+
+#define POLICY_ACTIONS 2
+
+/* What happens at one decision point: up to two invalidations, in this order. */
+struct policy_cell {
+	struct policy_action act[POLICY_ACTIONS];
+};
+
+/* What the engine lets a hook ask. CPU sets are bitmaps of `words` 64-bit words. */
+struct policy_view {
+	unsigned int nr_cpus;
+	unsigned int words;
+	/* CPUs that have MM loaded now, lazy ones included, and those of them that are lazy. */
+	const uint64_t *(*loaded)(const struct policy_view *view, uint32_t mm);
+	const uint64_t *(*lazy)(const struct policy_view *view);
+};
+
+struct policy {
+	unsigned int api;       /* POLICY_API */
+	const char *name;
+	const char *summary;    /* one sentence */
+	const char *source;     /* kernel commit, series or paper that it models */
+	const char *omits;      /* what it does not model */
+	const struct param *params; /* its own; the engine adds share and write_share; may be NULL */
+	size_t params_size;     /* bytes of the struct that PARAMS describes */
+	size_t state_size;      /* bytes of private state beyond, zeroed; 0: none */
+	/* A stale entry that allows less than the PTE costs one spurious fault (all known CPUs). */
+	struct policy_cell table[NR_POINTS][NR_LEVELS];
+	/*
+	 * Optional. Gets the cell that the table gives for EVENT and may change it. PARAMS and STATE
+	 * are this instance's.
+	 */
+	void (*decide)(const struct policy_view *view, const void *params, void *state,
+		       const struct tlb_event *event, struct policy_cell *cell);
+	/* Optional: the mm is gone, or STATE itself is about to be freed (mm 0). */
+	void (*forget)(void *state, uint32_t mm);
+};
+
+/* All built-in policies, by name; ends with NULL. */
+extern const struct policy *const policies[];
+
+/* The built-in policy NAME, or NULL. */
+const struct policy *policy_find(const char *name);
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/replay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/msg.h"
+#include "common/param.h"
+#include "replay/decode.h"
+#include "replay/interpret.h"
+#include "replay/policy.h"
+#include "replay/trace.h"
+#include "schema/catalogue.h"
+
+#define MAX_EXPOSURE_ROWS 1000
+
+/* Reads the parameters of SPEC: those every policy takes, and the policy's own. */
+static int read_params(struct policy_instance *inst, const char *text, char *err, size_t err_size)
+{
+	size_t own = 0, common = 0;
+	struct param *all;
+	char *base;
+	int ret;
+
+	/* One table over one block: the policy's struct, and the common one behind it. */
+	for (const struct param *p = inst->policy->params; p && p->name; p++)
+		own++;
+	for (const struct param *p = common_params; p->name; p++)
+		common++;
+	size_t offset = (inst->policy->params_size + 15) & ~(size_t)15;
+	all = calloc(own + common + 1, sizeof(*all));
+	base = calloc(1, offset + sizeof(struct common_params));
+	if (!all || !base) {
+		free(all);
+		free(base);
+		snprintf(err, err_size, "out of memory");
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < own; i++)
+		all[i] = inst->policy->params[i];
+	for (size_t i = 0; i < common; i++) {
+		all[own + i] = common_params[i];
+		all[own + i].offset += offset;
+	}
+	param_defaults(all, base);
+	ret = param_parse(all, base, text, err, err_size);
+	memcpy(&inst->common, base + offset, sizeof(inst->common));
+	inst->params = base;
+	free(all);
+	return ret;
+}
+
+int replay_add_policy(struct replay_options *options, const char *spec, char *err, size_t err_size)
+{
+	char reason[400];
+	const char *colon = strchr(spec, ':');
+	size_t n = colon ? (size_t)(colon - spec) : strlen(spec);
+	struct policy_instance *more, *inst;
+	char *name = strndup(spec, n);
+	int ret;
+
+	more = realloc(options->policies, (options->nr_policies + 1) * sizeof(*more));
+	if (!name || !more) {
+		free(name);
+		snprintf(err, err_size, "out of memory");
+		return -ENOMEM;
+	}
+	options->policies = more;
+	inst = &more[options->nr_policies];
+	*inst = (struct policy_instance){.policy = policy_find(name)};
+	free(name);
+	if (!inst->policy) {
+		snprintf(err, err_size, "no policy '%.*s' (see --list-policies)", (int)n, spec);
+		return -EINVAL;
+	}
+	for (unsigned int i = 0; i < options->nr_policies; i++)
+		if (!strcmp(options->policies[i].spec, spec)) {
+			snprintf(err, err_size, "policy '%s' is given twice with the same parameters", spec);
+			return -EINVAL;
+		}
+	if (options->nr_policies == 64) {
+		snprintf(err, err_size, "more than 64 policies");
+		return -EINVAL;
+	}
+	inst->spec = strdup(spec);
+	if (!inst->spec) {
+		snprintf(err, err_size, "out of memory");
+		return -ENOMEM;
+	}
+	inst->given = colon ? inst->spec + n + 1 : inst->spec + n;
+	options->nr_policies++;
+	if (colon && !colon[1]) {
+		snprintf(err, err_size, "policy '%s': nothing behind the colon", spec);
+		return -EINVAL;
+	}
+	ret = read_params(inst, inst->given, reason, sizeof(reason));
+	if (ret)
+		snprintf(err, err_size, "policy '%.*s': %s", (int)n, spec, reason);
+	return ret;
+}
+
+void replay_options_free(struct replay_options *options)
+{
+	for (unsigned int i = 0; i < options->nr_policies; i++) {
+		free((char *)options->policies[i].spec);
+		free(options->policies[i].params);
+	}
+	free(options->policies);
+	options->policies = NULL;
+	options->nr_policies = 0;
+}
+
+/* Which architecture, and how we know. */
+static unsigned int find_arch(struct trace *t, const struct decoder *d, const char **name,
+			      const char **source)
+{
+	const char *machine = trace_info(t)->machine;
+
+	*source = "stored";
+	if (!strcmp(machine, "aarch64") || !strcmp(machine, "arm64")) {
+		*name = "arm64";
+		return ARCH_ARM64;
+	}
+	if (!strcmp(machine, "x86_64") || (machine[0] == 'i' && strstr(machine, "86"))) {
+		*name = "x86";
+		return ARCH_X86;
+	}
+	if (*machine) {
+		*name = machine;
+		return 0;
+	}
+	*source = "inferred";
+	if (decoder_has(d, ROLE_TLBI, -1) || decoder_has(d, ROLE_LOAD_MM, -1)) {
+		*name = "arm64";
+		return ARCH_ARM64;
+	}
+	if (decoder_has(d, ROLE_HW_FAULT, -1)) {
+		*name = "x86";
+		return ARCH_X86;
+	}
+	*name = "";
+	*source = "unknown";
+	return 0;
+}
+
+/* FNV-1a over the file's 64-bit words (and its last bytes): an identity, not a checksum. */
+static int hash_file(const char *path, uint64_t *hash)
+{
+	static const size_t size = 1 << 18;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t *block = malloc(size);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = -1;
+
+	while (block && fd >= 0 && (got = read(fd, block, size)) > 0) {
+		size_t words = (size_t)got / 8;
+
+		for (size_t i = 0; i < words; i++)
+			h = (h ^ block[i]) * UINT64_C(0x100000001b3);
+		for (size_t i = words * 8; i < (size_t)got; i++)
+			h = (h ^ ((unsigned char *)block)[i]) * UINT64_C(0x100000001b3);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(block);
+	*hash = h;
+	return got < 0 ? -EIO : 0;
+}
+
+/* Everything that one recording needs while it is replayed. */
+struct run {
+	struct trace *trace;
+	struct decoder *decoder;
+	struct interpreter *interpreter;
+	struct engine *engine;
+	struct results *results;
+	uint64_t *cpu_events;
+};
+
+static void sink_mm_done(void *context, const struct mm_identity *mm)
+{
+	struct run *run = context;
+
+	results_mm(run->results, mm, engine_mm_pages(run->engine, mm->mm));
+}
+
+static void sink_event(void *context, const struct tlb_event *event)
+{
+	engine_event(((struct run *)context)->engine, event);
+}
+
+static int read_events(struct run *run, const struct replay_options *options, struct results_input *input,
+		       struct replay_error *err)
+{
+	const char *path = trace_info(run->trace)->path;
+	struct trace_error terr;
+	struct trace_record rec;
+	struct raw_event raw;
+	int ret = 0;
+
+	while (!ret && (ret = trace_next(run->trace, &rec, &terr)) > 0) {
+		ret = 0;
+		if (!input->events++)
+			input->first_ns = rec.time_ns;
+		if (rec.time_ns > input->last_ns)
+			input->last_ns = rec.time_ns;
+		if (rec.time_ns < input->first_ns)
+			input->first_ns = rec.time_ns;
+		run->cpu_events[rec.entry]++;
+		bool wanted = decode(run->decoder, &rec, &raw);
+		if (rec.missed) {
+			unsigned int cpu = 0;
+
+			while (decoder_cpu(run->decoder, cpu) != rec.cpu)
+				cpu++;
+			interpret_lost(run->interpreter, cpu, rec.time_ns);
+		}
+		if (wanted) {
+			input->events_used++;
+			ret = interpret(run->interpreter, &raw);
+		}
+		if (!(input->events & 0xffff)) {
+			uint64_t done, total;
+
+			if (*options->stop)
+				ret = -EINTR;
+			trace_progress(run->trace, &done, &total);
+			msg_progress("%s: %3.0f%%, %" PRIu64 " events", path,
+				     total ? 100.0 * (double)done / (double)total : 100.0, input->events);
+		}
+	}
+	if (!ret && *options->stop)
+		ret = -EINTR;
+	if (!ret)
+		ret = interpret_end(run->interpreter, input->last_ns);
+	if (!ret)
+		ret = engine_end(run->engine, input->last_ns);
+	if (ret == -ENOMEM)
+		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
+	else if (ret && ret != -EINTR)
+		snprintf(err->text, sizeof(err->text), "%s", terr.text);
+	return ret;
+}
+
+static bool has_lost(const struct trace_info *info)
+{
+	for (size_t i = 0; i < info->nr_entries; i++) {
+		const struct trace_cpu *c = &info->cpus[i];
+
+		if (c->loss.events || c->loss.unknown ||
+		    (c->stat.present && (c->stat.overrun || c->stat.dropped || c->stat.commit_overrun)))
+			return true;
+	}
+	return false;
+}
+
+int replay_trace(const char *path, const struct replay_options *options, struct results *results,
+		 bool *lost, struct replay_error *err)
+{
+	struct run run = {.results = results};
+	struct results_input input = {.policies = options->policies, .nr_policies = options->nr_policies,
+				      .max_rows = MAX_EXPOSURE_ROWS, .cost = options->cost,
+				      .cost_origin = options->cost ? "given" : "default"};
+	struct results_error rerr;
+	struct trace_error terr;
+	unsigned int arch, shift = 0;
+	int ret = -EINVAL;
+
+	run.trace = trace_open(path, &terr);
+	if (run.trace)
+		run.decoder = decoder_new(run.trace, &terr);
+	if (!run.decoder) {
+		snprintf(err->text, sizeof(err->text), "%s", terr.text);
+		goto out;
+	}
+	if (hash_file(path, &input.hash)) {
+		snprintf(err->text, sizeof(err->text), "%s: %s", path, strerror(errno));
+		goto out;
+	}
+	arch = find_arch(run.trace, run.decoder, &input.arch, &input.arch_source);
+	if (!input.cost && arch)
+		input.cost = cost_find(arch == ARCH_ARM64 ? "arm64-generic" : "x86-generic");
+	while (1u << (shift + 1) <= trace_info(run.trace)->page_size)
+		shift++;
+	ret = results_trace_begin(results, &rerr);
+	if (ret) {
+		snprintf(err->text, sizeof(err->text), "%s", rerr.text);
+		goto out;
+	}
+	struct engine_config config = {
+		.nr_cpus = decoder_nr_cpus(run.decoder),
+		.page_shift = shift,
+		.policies = options->policies,
+		.nr_policies = options->nr_policies,
+		.max_rows = MAX_EXPOSURE_ROWS,
+		.sink = {.context = results, .page = results_page, .flush_mm = results_flush_mm},
+	};
+	struct interpret_sink sink = {.context = &run, .event = sink_event, .mm_done = sink_mm_done};
+	run.engine = engine_new(&config);
+	run.interpreter = interpreter_new(run.trace, run.decoder, arch, &sink);
+	run.cpu_events = calloc(trace_info(run.trace)->nr_entries + 1, sizeof(*run.cpu_events));
+	if (!run.engine || !run.interpreter || !run.cpu_events) {
+		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
+		ret = -ENOMEM;
+		goto out;
+	}
+	ret = read_events(&run, options, &input, err);
+	if (ret)
+		goto out;
+	input.trace = run.trace;
+	input.decoder = run.decoder;
+	input.interpreter = run.interpreter;
+	input.engine = run.engine;
+	input.cpu_events = run.cpu_events;
+	ret = results_trace(results, &input, &rerr);
+	if (ret)
+		snprintf(err->text, sizeof(err->text), "%s", rerr.text);
+	*lost = has_lost(trace_info(run.trace));
+out:
+	interpreter_free(run.interpreter);
+	engine_free(run.engine);
+	decoder_free(run.decoder);
+	trace_close(run.trace);
+	free(run.cpu_events);
+	return ret;
+}

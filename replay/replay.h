@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One recording through all policies, from the file to the database. */
+#ifndef REPLAY_REPLAY_H
+#define REPLAY_REPLAY_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "replay/engine.h"
+#include "replay/results.h"
+#include "schema/costs.h"
+
+struct replay_options {
+	struct policy_instance *policies;
+	unsigned int nr_policies;
+	const struct cost_preset *cost;  /* NULL: by architecture */
+	volatile sig_atomic_t *stop;     /* becomes non-zero when the user wants out */
+};
+
+struct replay_error {
+	char text[1024];
+};
+
+/*
+ * Adds the policy SPEC, "NAME" or "NAME:key=value,...". Returns 0, or -EINVAL with the reason in ERR:
+ * no such policy, a bad parameter, the same spec twice.
+ */
+int replay_add_policy(struct replay_options *options, const char *spec, char *err, size_t err_size);
+void replay_options_free(struct replay_options *options);
+
+/*
+ * Replays PATH into RESULTS. LOST becomes true if the recording has lost events. Returns 0; -EINTR if
+ * stopped; another -errno with ERR filled.
+ */
+int replay_trace(const char *path, const struct replay_options *options, struct results *results,
+		 bool *lost, struct replay_error *err);
+
+#endif

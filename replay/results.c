@@ -1,0 +1,962 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rows that arrive while a replay runs go into temporary tables (SQLite spills them to disk by itself,
+ * so memory stays bounded); everything is put into place in one transaction at the end. A new database
+ * is built under a hidden name beside the target and renamed; an addition to an old one is that one
+ * transaction on it.
+ */
+#include "replay/results.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#define SCHEMA_VERSION 1
+#define MAX_PAGE_ROWS  100000
+
+static const char schema_sql[] =
+#include "schema/results.sql.h"
+	;
+
+struct results {
+	sqlite3 *db;
+	char *path, *building; /* building: name while it is not whole; NULL when appending */
+	bool append, committed;
+	sqlite3_stmt *page, *flush_mm, *mm;
+	int error; /* first SQLite error of a call that could not report it */
+	char error_text[256];
+};
+
+static void note_error(struct results *r)
+{
+	if (r->error)
+		return;
+	r->error = sqlite3_errcode(r->db);
+	snprintf(r->error_text, sizeof(r->error_text), "%s", sqlite3_errmsg(r->db));
+}
+
+static int fail(struct results *r, struct results_error *err)
+{
+	note_error(r);
+	snprintf(err->text, sizeof(err->text), "%s: cannot write the results: %s", r->path,
+		 r->error_text);
+	return -EIO;
+}
+
+static void run(struct results *r, const char *sql)
+{
+	if (!r->error && sqlite3_exec(r->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		note_error(r);
+}
+
+/*
+ * Binds text of at most SIZE bytes; names of tasks can hold any bytes, and what is not ASCII becomes
+ * '?' here.
+ */
+static void text_value(sqlite3_stmt *stmt, int at, const char *text, size_t size)
+{
+	char clean[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < size && text[i] && n + 1 < sizeof(clean); i++)
+		clean[n++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+	sqlite3_bind_text(stmt, at, clean, (int)n, SQLITE_TRANSIENT);
+}
+
+/*
+ * Runs a prepared statement with values by FORMAT: i int64_t; n int (is it known?) and int64_t, NULL if
+ * not; d double; s text, NULL is NULL; t text and its greatest length.
+ */
+static void put(struct results *r, sqlite3_stmt *stmt, const char *format, ...)
+{
+	va_list args;
+	int at = 1;
+
+	if (r->error || !stmt)
+		return;
+	va_start(args, format);
+	for (const char *f = format; *f; f++, at++) {
+		const char *text;
+
+		switch (*f) {
+		case 'i':
+			sqlite3_bind_int64(stmt, at, va_arg(args, int64_t));
+			break;
+		case 'n': {
+			int known = va_arg(args, int);
+			int64_t value = va_arg(args, int64_t);
+
+			if (known)
+				sqlite3_bind_int64(stmt, at, value);
+			else
+				sqlite3_bind_null(stmt, at);
+			break;
+		}
+		case 'd':
+			sqlite3_bind_double(stmt, at, va_arg(args, double));
+			break;
+		case 's':
+			text = va_arg(args, const char *);
+			if (text)
+				sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+			else
+				sqlite3_bind_null(stmt, at);
+			break;
+		case 't':
+			text = va_arg(args, const char *);
+			text_value(stmt, at, text, va_arg(args, size_t));
+			break;
+		default:
+			sqlite3_bind_null(stmt, at);
+		}
+	}
+	va_end(args);
+	if (sqlite3_step(stmt) != SQLITE_DONE)
+		note_error(r);
+	sqlite3_reset(stmt);
+}
+
+static sqlite3_stmt *prepare(struct results *r, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	if (!r->error && sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		note_error(r);
+	return stmt;
+}
+
+/* "INSERT INTO table VALUES(?, ...)" once per row; finish with sqlite3_finalize(). */
+static sqlite3_stmt *insert_into(struct results *r, const char *table, int columns)
+{
+	char sql[256];
+	int n = snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES(", table);
+
+	for (int i = 0; i < columns; i++)
+		n += snprintf(sql + n, sizeof(sql) - (size_t)n, "%s?", i ? "," : "");
+	snprintf(sql + n, sizeof(sql) - (size_t)n, ")");
+	return prepare(r, sql);
+}
+
+static int64_t one_number(struct results *r, const char *sql)
+{
+	sqlite3_stmt *stmt = prepare(r, sql);
+	int64_t value = 0;
+
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+		value = sqlite3_column_int64(stmt, 0);
+	else
+		note_error(r);
+	sqlite3_finalize(stmt);
+	return value;
+}
+
+/* ---- beginning and ending ---- */
+
+static int check_target(const char *path, bool append, struct results_error *err)
+{
+	struct stat st;
+
+	if (!*path) {
+		snprintf(err->text, sizeof(err->text), "the name of the output is empty");
+		return -EINVAL;
+	}
+	if (stat(path, &st)) {
+		if (errno == ENOENT)
+			return 0;
+		snprintf(err->text, sizeof(err->text), "%s: %s", path, strerror(errno));
+		return -errno;
+	}
+	if (S_ISDIR(st.st_mode) || !S_ISREG(st.st_mode)) {
+		snprintf(err->text, sizeof(err->text), "%s: not a regular file", path);
+		return -EISDIR;
+	}
+	if (append && access(path, W_OK)) {
+		snprintf(err->text, sizeof(err->text), "%s: %s", path, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+static char *building_name(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char *name;
+	int dir = base ? (int)(base - path + 1) : 0;
+
+	base = base ? base + 1 : path;
+	if (asprintf(&name, "%.*s.%s.%d.tmp", dir, path, base, (int)getpid()) < 0)
+		return NULL;
+	return name;
+}
+
+struct results *results_begin(const char *path, bool append, struct results_error *err)
+{
+	struct results *r;
+	struct stat st;
+	bool fresh = !append || stat(path, &st) || !st.st_size;
+
+	if (check_target(path, append, err))
+		return NULL;
+	r = calloc(1, sizeof(*r));
+	if (r) {
+		r->path = strdup(path);
+		r->building = fresh ? building_name(path) : NULL;
+	}
+	if (!r || !r->path || (fresh && !r->building)) {
+		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
+		results_free(r);
+		return NULL;
+	}
+	r->append = !fresh;
+	if (fresh)
+		unlink(r->building);
+	if (sqlite3_open_v2(fresh ? r->building : path, &r->db,
+			    SQLITE_OPEN_READWRITE | (fresh ? SQLITE_OPEN_CREATE : 0), NULL) != SQLITE_OK) {
+		snprintf(err->text, sizeof(err->text), "%s: cannot be created: %s", path,
+			 strerror(sqlite3_system_errno(r->db) ? sqlite3_system_errno(r->db) : EIO));
+		results_free(r);
+		return NULL;
+	}
+	sqlite3_busy_timeout(r->db, 10000);
+	run(r, "PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;");
+	if (fresh) {
+		run(r, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;");
+		run(r, schema_sql);
+		run(r, "INSERT INTO meta VALUES('schema', '1'), ('tlbreplay', '" TLBREPLAY_VERSION "')");
+	} else if (one_number(r, "PRAGMA user_version") != SCHEMA_VERSION && !r->error) {
+		snprintf(err->text, sizeof(err->text),
+			 "%s: not a results database of schema version %d; nothing was added", path,
+			 SCHEMA_VERSION);
+		results_free(r);
+		return NULL;
+	}
+	if (r->error) {
+		fail(r, err);
+		results_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+int results_commit(struct results *r, struct results_error *err)
+{
+	if (r->error)
+		return fail(r, err);
+	if (r->append) {
+		r->committed = true;
+		return 0;
+	}
+	run(r, "PRAGMA optimize");
+	if (r->error)
+		return fail(r, err);
+	if (sqlite3_close(r->db) != SQLITE_OK)
+		return fail(r, err);
+	r->db = NULL;
+	if (rename(r->building, r->path)) {
+		snprintf(err->text, sizeof(err->text), "%s: cannot be put into place: %s", r->path,
+			 strerror(errno));
+		return -EIO;
+	}
+	r->committed = true;
+	return 0;
+}
+
+static void drop_statements(struct results *r)
+{
+	sqlite3_finalize(r->page);
+	sqlite3_finalize(r->flush_mm);
+	sqlite3_finalize(r->mm);
+	r->page = r->flush_mm = r->mm = NULL;
+}
+
+void results_free(struct results *r)
+{
+	if (!r)
+		return;
+	drop_statements(r);
+	sqlite3_close(r->db);
+	if (r->building && !r->committed)
+		unlink(r->building);
+	free(r->building);
+	free(r->path);
+	free(r);
+}
+
+int results_trace_begin(struct results *r, struct results_error *err)
+{
+	run(r, "DROP TABLE IF EXISTS temp.page_rows; DROP TABLE IF EXISTS temp.flush_mm_rows;"
+	       "DROP TABLE IF EXISTS temp.mm_rows;"
+	       "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
+	       "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
+	       "CREATE TEMP TABLE mm_rows(mm, pointer, tid, comm, origin, first_ns, last_ns, pages);"
+	       "BEGIN");
+	r->page = insert_into(r, "temp.page_rows", 5);
+	r->flush_mm = insert_into(r, "temp.flush_mm_rows", 7);
+	r->mm = insert_into(r, "temp.mm_rows", 8);
+	return r->error ? fail(r, err) : 0;
+}
+
+void results_page(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
+		  uint64_t decisions)
+{
+	struct results *r = context;
+
+	put(r, r->page, "iissi", (int64_t)mm, (int64_t)page, point_name(point), level_name(level),
+	    (int64_t)decisions);
+}
+
+void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned int point,
+		      unsigned int scope, const struct bound *flushes)
+{
+	struct results *r = context;
+
+	put(r, r->flush_mm, "iissiii", (int64_t)policy, (int64_t)mm, point_name(point), scope_name(scope),
+	    (int64_t)flushes->low, (int64_t)flushes->estimate, (int64_t)flushes->high);
+}
+
+void results_mm(void *context, const struct mm_identity *mm, uint64_t pages)
+{
+	static const char *const origins[] = {"pointer", "derived", "snapshot", "placeholder"};
+	struct results *r = context;
+	char pointer[32];
+
+	snprintf(pointer, sizeof(pointer), "0x%" PRIx64, mm->pointer);
+	put(r, r->mm, "isitsiii", (int64_t)mm->mm, mm->pointer ? pointer : NULL, (int64_t)mm->tid, mm->comm,
+	    sizeof(mm->comm), origins[mm->origin], (int64_t)mm->first_ns, (int64_t)mm->last_ns,
+	    (int64_t)pages);
+}
+
+/* ---- one recording ---- */
+
+struct job {
+	struct results *r;
+	const struct results_input *in;
+	const struct trace_info *info;
+	const struct interpret_counts *counts;
+	const char *kernel_policy;
+	int64_t trace;
+	char name[256];
+	sqlite3_stmt *notes;
+};
+
+static void note(struct job *j, const char *kind, const char *subject, int64_t n, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+static void note(struct job *j, const char *kind, const char *subject, int64_t n, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	put(j->r, j->notes, "issis", j->trace, kind, subject, n, text);
+}
+
+/* The file's base name, with "#2" and so on behind it if the database has that name already. */
+static void choose_name(struct job *j)
+{
+	const char *base = strrchr(j->info->path, '/');
+	sqlite3_stmt *stmt = prepare(j->r, "SELECT 1 FROM traces WHERE trace = ?");
+	char clean[224];
+	size_t n = 0;
+
+	for (base = base ? base + 1 : j->info->path; *base && n + 1 < sizeof(clean); base++)
+		clean[n++] = (unsigned char)*base >= ' ' && *base != 0x7f ? *base : '?';
+	clean[n] = '\0';
+	snprintf(j->name, sizeof(j->name), "%s", clean);
+	for (int i = 2; stmt; i++) {
+		sqlite3_bind_text(stmt, 1, j->name, -1, SQLITE_STATIC);
+		bool taken = sqlite3_step(stmt) == SQLITE_ROW;
+
+		sqlite3_reset(stmt);
+		if (!taken)
+			break;
+		snprintf(j->name, sizeof(j->name), "%s#%d", clean, i);
+	}
+	sqlite3_finalize(stmt);
+}
+
+static void write_trace(struct job *j)
+{
+	const struct results_input *in = j->in;
+	const struct trace_info *info = j->info;
+	sqlite3_stmt *cpus = insert_into(j->r, "cpus", 8), *stmt;
+	int64_t lost = 0, unknown = 0, overrun = 0, dropped = 0, with_events = 0;
+	bool stat = info->nr_entries > 0;
+	char hash[32];
+
+	j->trace = one_number(j->r, "SELECT coalesce(max(id), 0) + 1 FROM traces");
+	choose_name(j);
+	for (size_t i = 0; i < info->nr_entries; i++) {
+		const struct trace_cpu *c = &info->cpus[i];
+
+		lost += (int64_t)c->loss.events;
+		unknown += (int64_t)c->loss.unknown;
+		with_events += in->cpu_events[i] > 0;
+		if (c->stat.present) {
+			overrun += (int64_t)c->stat.overrun;
+			dropped += (int64_t)(c->stat.dropped + c->stat.commit_overrun);
+		} else if (info->buffers[c->buffer].name[0] == '\0' || in->cpu_events[i]) {
+			stat = false;
+		}
+	}
+	snprintf(hash, sizeof(hash), "%016" PRIx64, in->hash);
+	stmt = insert_into(j->r, "traces", 25);
+	put(j->r, stmt, "issiisssssiiiiiinniinniis", j->trace, j->name, hash, (int64_t)info->file_size,
+	    (int64_t)info->version, info->compression, info->kernel, in->arch, in->arch_source,
+	    info->nr_entries ? info->buffers[info->cpus[0].buffer].clock : "", (int64_t)info->page_size,
+	    (int64_t)decoder_nr_cpus(in->decoder), with_events, (int64_t)info->nr_buffers,
+	    (int64_t)in->events, (int64_t)in->events_used, in->events > 0, (int64_t)in->first_ns,
+	    in->events > 0, (int64_t)in->last_ns, lost, unknown, (int)stat, overrun, (int)stat, dropped,
+	    (int64_t)j->counts->tasks, (int64_t)j->counts->mms_placeholder, j->kernel_policy);
+	sqlite3_finalize(stmt);
+	for (size_t i = 0; i < info->nr_entries; i++) {
+		const struct trace_cpu *c = &info->cpus[i];
+
+		put(j->r, cpus, "iisiiinn", j->trace, (int64_t)c->cpu, info->buffers[c->buffer].name,
+		    (int64_t)in->cpu_events[i], (int64_t)c->loss.events, (int64_t)c->loss.unknown,
+		    (int)c->stat.present, (int64_t)c->stat.overrun, (int)c->stat.present,
+		    (int64_t)(c->stat.dropped + c->stat.commit_overrun));
+	}
+	sqlite3_finalize(cpus);
+}
+
+static void write_recorded(struct job *j)
+{
+	sqlite3_stmt *stmt = insert_into(j->r, "recorded", 6);
+	const struct decode_plan *plans;
+	uint64_t unknown;
+	size_t nr;
+
+	plans = decoder_plans(j->in->decoder, &nr, &unknown);
+	for (size_t i = 0; i < nr; i++) {
+		const struct decode_plan *p = &plans[i];
+		char name[256], op[64];
+		int64_t used = p->role != ROLE_SKIP;
+
+		if (!p->events)
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", p->format->system, p->format->name);
+		if (p->role == ROLE_TLBI) {
+			put(j->r, stmt, "isssii", j->trace, name, p->op.name,
+			    scope_name(p->op.broadcast ? SCOPE_BROADCAST : SCOPE_LOCAL), (int64_t)p->events,
+			    used);
+		} else if (p->role == ROLE_TLB_FLUSH) {
+			for (uint64_t k = 0; k < 8; k++) {
+				const char *reason = k < 7 ? tlb_flush_reason_name(k) : NULL;
+
+				if (!p->reasons[k])
+					continue;
+				snprintf(op, sizeof(op), k < 7 ? "reason %d" : "reason over 6", (int)k);
+				put(j->r, stmt, "isssii", j->trace, name,
+				    reason ? reason : op,
+				    reason ? scope_name(tlb_flush_reason_scope(k)) : NULL,
+				    (int64_t)p->reasons[k], used);
+			}
+		} else {
+			put(j->r, stmt, "isssii", j->trace, name, NULL, NULL, (int64_t)p->events, used);
+		}
+	}
+	if (unknown)
+		put(j->r, stmt, "isssii", j->trace, "unknown", NULL, NULL, (int64_t)unknown, (int64_t)0);
+	sqlite3_finalize(stmt);
+}
+
+/* Whether POLICY would issue anything at POINT, at any level. */
+static bool point_matters(const struct policy *policy, unsigned int point)
+{
+	for (unsigned int level = 0; level < NR_LEVELS; level++)
+		if (policy->table[point][level].act[0].scope != SCOPE_NONE)
+			return true;
+	return policy->decide && point == POINT_SWITCH && !strcmp(policy->name, "x86");
+}
+
+static void write_notes(struct job *j)
+{
+	const struct results_input *in = j->in;
+	const struct interpret_counts *c = j->counts;
+	const struct decode_plan *plans;
+	uint64_t unknown, skipped = 0;
+	size_t nr;
+
+	plans = decoder_plans(in->decoder, &nr, &unknown);
+	for (size_t i = 0; i < nr; i++)
+		if (plans[i].role == ROLE_SKIP)
+			skipped += plans[i].events;
+	if (skipped)
+		note(j, "skipped", "events", (int64_t)skipped,
+		     "events that the catalogue does not know; they feed nothing (see v_recorded)");
+	if (unknown)
+		note(j, "skipped", "ids", (int64_t)unknown, "events whose format is not in the file");
+	if (decoder_short(in->decoder))
+		note(j, "skipped", "short", (int64_t)decoder_short(in->decoder),
+		     "events too short for their format");
+	for (size_t i = 0; i < j->info->nr_entries; i++) {
+		const struct trace_cpu *cpu = &j->info->cpus[i];
+		char subject[32];
+
+		snprintf(subject, sizeof(subject), "cpu %u", cpu->cpu);
+		if (cpu->loss.events)
+			note(j, "lost", subject, (int64_t)cpu->loss.events, "events lost, by the pages' own count");
+		if (cpu->loss.unknown)
+			note(j, "lost", subject, (int64_t)cpu->loss.unknown,
+			     "places where events were lost and nobody counted them");
+		if (cpu->stat.present && cpu->stat.overrun)
+			note(j, "lost", subject, (int64_t)cpu->stat.overrun,
+			     "events overwritten, by the kernel's count at the end (may hold the pages' count)");
+		if (cpu->stat.present && cpu->stat.dropped + cpu->stat.commit_overrun)
+			note(j, "lost", subject, (int64_t)(cpu->stat.dropped + cpu->stat.commit_overrun),
+			     "events dropped, by the kernel's count at the end");
+	}
+	for (unsigned int point = 0; point < NR_POINTS; point++) {
+		bool matters = false;
+
+		for (unsigned int p = 0; p < in->nr_policies; p++)
+			matters |= point_matters(in->policies[p].policy, point);
+		if (matters && !interpret_feeds(in->interpreter, point))
+			note(j, "unseen", point_name(point), 0,
+			     "nothing recorded here shows this decision point; no policy is charged for it");
+	}
+	if (c->unplaced_tlbi)
+		note(j, "unplaced", "tlbi", (int64_t)c->unplaced_tlbi,
+		     "recorded invalidations whose decision point could not be told");
+	if (c->unplaced_clear_flush)
+		note(j, "unplaced", "ptep_clear_flush", (int64_t)c->unplaced_clear_flush,
+		     "calls outside a write fault: migration, KSM or reclaim, not told apart");
+	if (c->undecided_wp)
+		note(j, "unplaced", "write faults", (int64_t)c->undecided_wp,
+		     "write faults on present pages without further probes: they count in the bounds of "
+		     "wp_reuse, cow and spurious");
+	if (c->tasks_unknown)
+		note(j, "unknown", "tasks", (int64_t)c->tasks_unknown,
+		     "tasks of which nothing was learnt; taken to leave the loaded mm alone, as kernel threads do");
+	if (c->mms_placeholder)
+		note(j, "unknown", "mms", (int64_t)c->mms_placeholder,
+		     "address spaces made up for tasks that nothing introduced; two of them may be one");
+	if (c->snapshot_tasks && !c->snapshot_complete)
+		note(j, "unknown", "snapshot", (int64_t)c->snapshot_tasks,
+		     "the task snapshot has no end mark or a wrong count");
+	if (c->remote_faults)
+		note(j, "format", "remote faults", (int64_t)c->remote_faults,
+		     "faults on behalf of another mm or without user registers: they fill no TLB");
+	note(j, "assumed", "share", 0,
+	     "the estimate of stale entries rests on share and write_share, which are assumed unless given");
+	if (!j->kernel_policy)
+		note(j, "unseen", "kernel policy", 0,
+		     "the recording does not show how its kernel flushed at write upgrades: no self-check");
+	if (!in->cost)
+		note(j, "unseen", "cost", 0, "the architecture is not known, so no cost preset was applied");
+}
+
+static bool is_kernel(const struct job *j, unsigned int p)
+{
+	return j->kernel_policy && !strcmp(j->kernel_policy, j->in->policies[p].policy->name);
+}
+
+/* Spurious faults under policy P at LEVEL (NR_LEVELS: all). */
+struct real_bound {
+	double low, estimate, high;
+};
+
+static struct real_bound spurious_of(const struct job *j, unsigned int p, unsigned int level)
+{
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct common_params *common = &j->in->policies[p].common;
+	struct real_bound b = {0};
+
+	for (unsigned int l = 0; l < NR_LEVELS; l++) {
+		if (level != NR_LEVELS && l != level)
+			continue;
+		b.low += (double)res->spurious_proven[l];
+		/* A kernel that had this policy has shown its spurious faults: no others happened. */
+		b.estimate += (double)res->spurious_proven[l];
+		if (!is_kernel(j, p))
+			b.estimate += (double)res->spurious_likely[l] * common->share * common->write_share;
+		b.high += (double)(res->spurious_proven[l] + res->spurious_possible[l]);
+	}
+	if (level == NR_LEVELS || level == LEVEL_PTE) {
+		b.estimate += (double)res->spurious_race;
+		b.high += (double)res->spurious_race;
+	}
+	return b;
+}
+
+static int64_t rounded(double x)
+{
+	return (int64_t)(x + 0.5);
+}
+
+/* Where policy P flushes after a spurious fault at LEVEL. */
+static enum scope spurious_scope(const struct job *j, unsigned int p, unsigned int level)
+{
+	return j->in->policies[p].policy->table[POINT_SPURIOUS][level].act[0].scope;
+}
+
+static void write_flush(struct job *j, unsigned int p, int64_t id)
+{
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	sqlite3_stmt *stmt = insert_into(j->r, "flush", 9);
+
+	for (unsigned int point = 0; point < NR_POINTS; point++)
+		for (unsigned int level = 0; level < NR_LEVELS; level++)
+			for (unsigned int scope = 0; scope < NR_SCOPES; scope++) {
+				const struct flush_count *c = &res->flush[point][level][scope];
+
+				if (!c->decisions && !c->flushes.high && point != POINT_SPURIOUS)
+					continue;
+				if (point == POINT_SPURIOUS)
+					continue;
+				put(j->r, stmt, "isssiiiii", id, point_name(point), level_name(level),
+				    scope_name(scope), (int64_t)c->decisions, (int64_t)c->flushes.low,
+				    (int64_t)c->flushes.estimate, (int64_t)c->flushes.high,
+				    (int64_t)c->pages);
+			}
+	/* Spurious faults are an outcome of the policy, not of the recording. */
+	for (unsigned int level = 0; level < NR_LEVELS; level++) {
+		struct real_bound b = spurious_of(j, p, level);
+		enum scope scope = spurious_scope(j, p, level);
+		bool flushes = scope != SCOPE_NONE;
+
+		if (b.high == 0)
+			continue;
+		put(j->r, stmt, "isssiiiii", id, point_name(POINT_SPURIOUS), level_name(level),
+		    scope_name(scope), rounded(b.estimate), flushes ? rounded(b.low) : 0,
+		    flushes ? rounded(b.estimate) : 0, flushes ? rounded(b.high) : 0,
+		    flushes ? rounded(b.estimate) : 0);
+	}
+	sqlite3_finalize(stmt);
+
+	stmt = insert_into(j->r, "flush_cpu", 5);
+	for (unsigned int cpu = 0; cpu < decoder_nr_cpus(j->in->decoder); cpu++)
+		for (unsigned int scope = SCOPE_LOCAL; scope < NR_SCOPES; scope++) {
+			uint64_t issued = res->issued[cpu * NR_SCOPES + scope];
+			uint64_t received = scope == SCOPE_MASK ? res->received[cpu]
+					    : scope == SCOPE_BROADCAST
+						    ? res->scope[SCOPE_BROADCAST].estimate - issued
+						    : 0;
+
+			if (issued || received)
+				put(j->r, stmt, "iisii", id, (int64_t)decoder_cpu(j->in->decoder, cpu),
+				    scope_name(scope), (int64_t)issued, (int64_t)received);
+		}
+	sqlite3_finalize(stmt);
+
+	stmt = insert_into(j->r, "flush_time", 7);
+	uint64_t start_ns, width_ns;
+	engine_time(j->in->engine, &start_ns, &width_ns);
+	for (size_t i = 0; i < res->nr_buckets; i++)
+		for (unsigned int scope = SCOPE_LOCAL; scope < NR_SCOPES; scope++) {
+			const struct bound *b = &res->buckets[i].flushes[scope];
+
+			if (b->high)
+				put(j->r, stmt, "iiisiii", id, (int64_t)(start_ns + i * width_ns),
+				    (int64_t)width_ns, scope_name(scope), (int64_t)b->low,
+				    (int64_t)b->estimate, (int64_t)b->high);
+		}
+	sqlite3_finalize(stmt);
+}
+
+static void write_faults(struct job *j, unsigned int p, int64_t id)
+{
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	sqlite3_stmt *stmt = insert_into(j->r, "faults", 5);
+	struct real_bound b = spurious_of(j, p, NR_LEVELS);
+	double recorded = (double)j->counts->spurious_recorded;
+	double unsure = (double)j->counts->undecided_wp;
+
+	put(j->r, stmt, "isddd", id, "spurious", b.low, b.estimate, b.high + unsure);
+	put(j->r, stmt, "isddd", id, "spurious_recorded", recorded, recorded, recorded + unsure);
+	put(j->r, stmt, "isddd", id, "spurious_avoided", (double)res->avoided.low,
+	    (double)res->avoided.estimate, (double)res->avoided.high);
+	sqlite3_finalize(stmt);
+}
+
+static void write_exposures(struct job *j, unsigned int p, int64_t id)
+{
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_instance *inst = &j->in->policies[p];
+	sqlite3_stmt *stmt = insert_into(j->r, "exposures", 7);
+
+	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
+		for (unsigned int ended = 0; ended < NR_ENDED; ended++) {
+			const struct exposure_sum *low = &res->proven[kind][ended];
+			const struct exposure_sum *likely = &res->likely[kind][ended];
+			const struct exposure_sum *high = &res->possible[kind][ended];
+			double share = inst->common.share;
+
+			if (high->entries <= 0)
+				continue;
+			put(j->r, stmt, "isssddi", id, staleness_name(kind), "low", ended_name(ended),
+			    low->entries, low->entry_ns, (int64_t)low->max_ns);
+			put(j->r, stmt, "isssddi", id, staleness_name(kind), "estimate", ended_name(ended),
+			    low->entries + share * (likely->entries - low->entries),
+			    low->entry_ns + share * (likely->entry_ns - low->entry_ns),
+			    (int64_t)likely->max_ns);
+			put(j->r, stmt, "isssddi", id, staleness_name(kind), "high", ended_name(ended),
+			    high->entries, high->entry_ns, (int64_t)high->max_ns);
+		}
+	sqlite3_finalize(stmt);
+	stmt = insert_into(j->r, "exposure_rows", 8);
+	for (size_t i = 0; i < res->nr_rows; i++) {
+		const struct exposure_row *row = &res->rows[i];
+
+		put(j->r, stmt, "isiiiiis", id, staleness_name(row->kind), (int64_t)row->mm,
+		    (int64_t)row->page, (int64_t)decoder_cpu(j->in->decoder, row->cpu),
+		    (int64_t)row->start_ns, (int64_t)row->end_ns, ended_name(row->ended));
+	}
+	sqlite3_finalize(stmt);
+	if (res->rows_left_out)
+		note(j, "format", inst->spec, (int64_t)res->rows_left_out,
+		     "stale entries that are in the sums and not among the single rows (the longest are kept)");
+}
+
+/* One part of the cost: counts times a preset's item. */
+static void add_cost(struct real_bound *sum, bool *uncalibrated, const struct cost_item *item,
+		     double low, double estimate, double high)
+{
+	sum->low += low * item->low;
+	sum->estimate += estimate * item->value;
+	sum->high += high * item->high;
+	if (high > 0 && item->trust == COST_UNCALIBRATED)
+		*uncalibrated = true;
+}
+
+static void write_costs(struct job *j, unsigned int p, int64_t id)
+{
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct cost_item *items = j->in->cost->items;
+	const struct bound *local = &res->scope[SCOPE_LOCAL], *mask = &res->scope[SCOPE_MASK];
+	const struct bound *cast = &res->scope[SCOPE_BROADCAST];
+	struct real_bound spurious = spurious_of(j, p, NR_LEVELS);
+	struct real_bound parts[5] = {{0}};
+	bool open[5] = {false};
+	static const char *const names[5] = {"initiator", "victims", "spurious", "refill", "notify"};
+	double others = decoder_nr_cpus(j->in->decoder) > 0 ? decoder_nr_cpus(j->in->decoder) - 1 : 0;
+	sqlite3_stmt *stmt = insert_into(j->r, "costs", 7);
+
+	add_cost(&parts[0], &open[0], &items[COST_FLUSH_LOCAL], (double)local->low,
+		 (double)local->estimate, (double)local->high);
+	/* A spurious fault flushes too, where the policy says so. */
+	for (unsigned int level = 0; level < NR_LEVELS; level++)
+		if (spurious_scope(j, p, level) == SCOPE_LOCAL) {
+			struct real_bound b = spurious_of(j, p, level);
+
+			add_cost(&parts[0], &open[0], &items[COST_FLUSH_LOCAL], b.low, b.estimate, b.high);
+		}
+	add_cost(&parts[0], &open[0], &items[COST_FLUSH_BROADCAST], (double)cast->low,
+		 (double)cast->estimate, (double)cast->high);
+	add_cost(&parts[0], &open[0], &items[COST_IPI_SEND], (double)mask->low, (double)mask->estimate,
+		 (double)mask->high);
+	add_cost(&parts[0], &open[0], &items[COST_IPI_TARGET],
+		 res->targets.low > mask->low ? (double)(res->targets.low - mask->low) : 0,
+		 res->targets.estimate > mask->estimate ? (double)(res->targets.estimate - mask->estimate) : 0,
+		 res->targets.high > mask->high ? (double)(res->targets.high - mask->high) : 0);
+	add_cost(&parts[1], &open[1], &items[COST_VICTIM_BROADCAST], (double)cast->low * others,
+		 (double)cast->estimate * others, (double)cast->high * others);
+	add_cost(&parts[1], &open[1], &items[COST_VICTIM_IPI], (double)res->targets.low,
+		 (double)res->targets.estimate, (double)res->targets.high);
+	add_cost(&parts[2], &open[2], &items[COST_SPURIOUS_FAULT], spurious.low, spurious.estimate,
+		 spurious.high);
+	add_cost(&parts[3], &open[3], &items[COST_REFILL], 0,
+		 (double)res->refills * j->in->policies[p].common.share, (double)res->refills);
+	add_cost(&parts[4], &open[4], &items[COST_NOTIFY], (double)res->notifies, (double)res->notifies,
+		 (double)res->notifies);
+	for (size_t i = 0; i < 5; i++)
+		put(j->r, stmt, "issdddi", id, j->in->cost->name, names[i], parts[i].low, parts[i].estimate,
+		    parts[i].high, (int64_t)open[i]);
+	sqlite3_finalize(stmt);
+}
+
+static void write_params(struct job *j, unsigned int p, int64_t id)
+{
+	const struct policy_instance *inst = &j->in->policies[p];
+	sqlite3_stmt *stmt = insert_into(j->r, "policy_params", 5);
+	const struct {
+		const struct param *table;
+		const void *base;
+		const char *otherwise;
+	} sets[] = {{inst->policy->params, inst->params, "default"}, {common_params, &inst->common, "assumed"}};
+
+	for (size_t s = 0; s < 2; s++)
+		for (const struct param *a = sets[s].table; a && a->name; a++) {
+			char value[64], key[64];
+			bool given;
+
+			param_print(a, sets[s].base, value, sizeof(value));
+			snprintf(key, sizeof(key), "%s=", a->name);
+			const char *at = strstr(inst->given, key);
+			given = at && (at == inst->given || at[-1] == ',');
+			put(j->r, stmt, "issss", id, a->name, value, a->unit, given ? "given" : sets[s].otherwise);
+		}
+	sqlite3_finalize(stmt);
+}
+
+/* The policy that the kernel had, against the flushes that the recording shows. */
+static void write_selfcheck(struct job *j)
+{
+	sqlite3_stmt *stmt = insert_into(j->r, "selfcheck", 7);
+	unsigned int p;
+
+	for (p = 0; p < j->in->nr_policies; p++)
+		if (is_kernel(j, p))
+			break;
+	if (p == j->in->nr_policies) {
+		if (j->kernel_policy)
+			note(j, "unseen", "self-check", 0,
+			     "the kernel's own policy, %s, was not among those replayed", j->kernel_policy);
+		sqlite3_finalize(stmt);
+		return;
+	}
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	for (unsigned int point = 0; point < NR_POINTS; point++)
+		for (unsigned int level = 0; level < NR_LEVELS; level++) {
+			uint64_t decisions = 0, replayed = 0;
+			uint64_t recorded = j->counts->recorded[point][level];
+			bool only = j->counts->tlbi_only[point][level] > 0;
+			bool seen = interpret_sees(j->in->interpreter, point) || recorded;
+
+			for (unsigned int scope = 0; scope < NR_SCOPES; scope++) {
+				decisions += res->flush[point][level][scope].decisions;
+				replayed += res->flush[point][level][scope].flushes.estimate;
+			}
+			if (point == POINT_SPURIOUS) {
+				struct real_bound b = spurious_of(j, p, level);
+
+				decisions = (uint64_t)rounded(b.estimate);
+				replayed = spurious_scope(j, p, level) == SCOPE_NONE ? 0 : decisions;
+			}
+			if (point == POINT_YOUNG || (!decisions && !recorded))
+				continue;
+			if (point == POINT_SWITCH && !recorded && !replayed)
+				continue;
+			if (seen && !recorded && replayed && point != POINT_WP_REUSE)
+				note(j, "unseen", point_name(point), (int64_t)replayed,
+				     "its sites are in the recording and none fired: one of them could not be "
+				     "probed, or the kernel does not flush there");
+			put(j->r, stmt, "isssnis", j->trace, j->kernel_policy, point_name(point),
+			    level_name(level), (int)seen, (int64_t)recorded, (int64_t)replayed,
+			    !seen ? "unseen" : only ? "tlbi-only" : "events");
+		}
+	sqlite3_finalize(stmt);
+}
+
+static void write_pages_and_mms(struct job *j, const int64_t *ids)
+{
+	sqlite3_stmt *stmt;
+	char sql[512];
+
+	for (unsigned int p = 0; p < j->in->nr_policies; p++) {
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO flush_mm SELECT %" PRId64 ", mm, point, scope, sum(low), sum(estimate), "
+			 "sum(high) FROM temp.flush_mm_rows WHERE policy = %u GROUP BY mm, point, scope "
+			 "ORDER BY mm, point, scope",
+			 ids[p], p);
+		run(j->r, sql);
+	}
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO mms SELECT %" PRId64 ", mm, pointer, tid, comm, origin, first_ns, last_ns, pages "
+		 "FROM temp.mm_rows ORDER BY mm",
+		 j->trace);
+	run(j->r, sql);
+	/* The hottest pages one by one, the rest added up. */
+	run(j->r, "CREATE TEMP TABLE page_sums AS SELECT mm, page, point, level, sum(decisions) AS n "
+		  "FROM temp.page_rows GROUP BY mm, page, point, level "
+		  "ORDER BY n DESC, mm, page, point, level");
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO pages SELECT %" PRId64 ", mm, page, point, level, n FROM temp.page_sums "
+		 "WHERE rowid <= %d ORDER BY mm, page, point, level",
+		 j->trace, MAX_PAGE_ROWS);
+	run(j->r, sql);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO pages SELECT %" PRId64 ", mm, NULL, point, level, sum(n) FROM temp.page_sums "
+		 "WHERE rowid > %d GROUP BY mm, point, level ORDER BY mm, point, level",
+		 j->trace, MAX_PAGE_ROWS);
+	run(j->r, sql);
+	int64_t rest = one_number(j->r, "SELECT max(0, count(*) - 100000) FROM temp.page_sums");
+	if (rest > 0)
+		note(j, "format", "pages", rest,
+		     "rows of v_page that are added up under page NULL; the hottest %d are kept", MAX_PAGE_ROWS);
+	run(j->r, "DROP TABLE temp.page_sums");
+	stmt = insert_into(j->r, "runs", 4);
+	put(j->r, stmt, "isss", j->trace, "cost", j->in->cost ? j->in->cost->name : "none",
+	    j->in->cost_origin);
+	snprintf(sql, sizeof(sql), "%zu", j->in->max_rows);
+	put(j->r, stmt, "isss", j->trace, "exposure_rows", sql, "default");
+	snprintf(sql, sizeof(sql), "%d", MAX_PAGE_ROWS);
+	put(j->r, stmt, "isss", j->trace, "page_rows", sql, "default");
+	snprintf(sql, sizeof(sql), "%zu", engine_page_bytes(j->in->engine));
+	put(j->r, stmt, "isss", j->trace, "bytes_per_live_page", sql, "default");
+	sqlite3_finalize(stmt);
+}
+
+static void write_policies(struct job *j)
+{
+	sqlite3_stmt *rows = insert_into(j->r, "policies", 7);
+	sqlite3_stmt *verdicts = insert_into(j->r, "verdicts", 4);
+	int64_t ids[j->in->nr_policies + 1];
+	int64_t next = one_number(j->r, "SELECT coalesce(max(id), 0) + 1 FROM policies");
+
+	for (unsigned int p = 0; p < j->in->nr_policies; p++) {
+		const struct policy_instance *inst = &j->in->policies[p];
+		int64_t unseen = 0;
+
+		ids[p] = next + p;
+		for (unsigned int point = 0; point < NR_POINTS; point++)
+			unseen += point_matters(inst->policy, point) &&
+				  !interpret_feeds(j->in->interpreter, point);
+		put(j->r, rows, "iisssss", ids[p], j->trace, inst->spec, inst->policy->name,
+		    inst->policy->summary, inst->policy->source, inst->policy->omits);
+		write_params(j, p, ids[p]);
+		write_flush(j, p, ids[p]);
+		write_faults(j, p, ids[p]);
+		write_exposures(j, p, ids[p]);
+		if (j->in->cost)
+			write_costs(j, p, ids[p]);
+		put(j->r, verdicts, "issi", ids[p], "not judged", NULL, unseen);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(verdicts);
+	write_pages_and_mms(j, ids);
+}
+
+static void write_cost_items(struct job *j)
+{
+	sqlite3_stmt *stmt = insert_into(j->r, "cost_items", 9);
+
+	for (unsigned int i = 0; j->in->cost && i < NR_COSTS; i++) {
+		const struct cost_item *item = &j->in->cost->items[i];
+
+		put(j->r, stmt, "isssdddss", j->trace, j->in->cost->name, item->name, item->unit, item->low,
+		    item->value, item->high, cost_trust_name(item->trust), item->source);
+	}
+	sqlite3_finalize(stmt);
+}
+
+int results_trace(struct results *r, const struct results_input *input, struct results_error *err)
+{
+	struct job j = {.r = r, .in = input, .info = trace_info(input->trace),
+			.counts = interpret_counts(input->interpreter),
+			.kernel_policy = interpret_kernel_policy(input->interpreter)};
+
+	drop_statements(r);
+	run(r, "COMMIT");
+	run(r, "BEGIN IMMEDIATE");
+	j.notes = insert_into(r, "notes", 5);
+	write_trace(&j);
+	write_recorded(&j);
+	write_cost_items(&j);
+	write_policies(&j);
+	write_selfcheck(&j);
+	write_notes(&j);
+	sqlite3_finalize(j.notes);
+	run(r, "COMMIT");
+	return r->error ? fail(r, err) : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The normalised event: what a recording says once architecture, kernel version and probe names are
+ * out of the way. The interpreter makes these, the engine and the policies see nothing else.
+ */
+#ifndef SCHEMA_EVENT_H
+#define SCHEMA_EVENT_H
+
+#include <stdint.h>
+
+#include "schema/terms.h"
+
+enum event_kind {
+	EVENT_DECISION, /* a decision point was reached: point, level, mm, addr, pages */
+	EVENT_PRESENT,  /* a fault left (mm, addr) mapped; flags say whether it was a write */
+	EVENT_PROTECTED, /* fork made the writable PTEs of [addr, addr + pages) read-only */
+	EVENT_LOAD,     /* cpu now has mm loaded and runs a task of it */
+	EVENT_IDLE,     /* cpu now runs the idle task or a kernel thread; it keeps its mm, lazily */
+	EVENT_MM_END,   /* the address space is gone */
+	EVENT_LOST,     /* events are missing on cpu: what it runs is unknown until the next load */
+};
+
+enum {
+	EVENT_WRITE = 1 << 0,    /* the fault was a write */
+	EVENT_REMOTE = 1 << 1,   /* on behalf of another mm, or without user registers: fills no TLB */
+	EVENT_TRIED = 1 << 2,    /* FAULT_FLAG_TRIED: the fault is a repetition */
+	EVENT_TABLES = 1 << 3,   /* page tables were freed */
+	EVENT_FROM_TLBI = 1 << 4, /* the invalidation itself is the only evidence of this point */
+	EVENT_UP = 1 << 5,       /* protect: the new permission allows more */
+};
+
+/*
+ * How sure it is that the point was reached: each 0 or 1, low <= estimate <= high. A recording
+ * without function probes shows a write fault on a read-only page and not what became of it; then
+ * several points share one event, each with low 0 and high 1.
+ */
+struct event_sureness {
+	uint8_t low, estimate, high;
+};
+
+struct tlb_event {
+	uint64_t time_ns;
+	uint64_t addr;  /* first byte; 0 for a whole mm */
+	uint64_t pages; /* base pages that change; 0: the whole mm */
+	uint64_t began_ns; /* when the fault behind it was taken, as far as the recording shows */
+	uint32_t mm;    /* the interpreter's number of the address space; 0: none is known */
+	uint32_t tid;
+	uint32_t cpu;   /* dense index, 0 to number of CPUs - 1 */
+	uint8_t kind;   /* enum event_kind */
+	uint8_t point, level;
+	uint8_t flags;
+	struct event_sureness sure;
+};
+
+#endif
