@@ -14,7 +14,7 @@ INCDIR  ?= $(PREFIX)/include/tlbreplay
 VERSION := 0.1.0
 
 CC      ?= gcc
-CFLAGS  ?= -O2 -g
+CFLAGS  ?= -O3 -g
 SAN     ?=
 PKGS_COMMON  :=
 PKGS_CAPTURE := libtracefs libtraceevent

@@ -12,6 +12,13 @@
 
 #define NR_IDS 65536
 
+/* How a field is loaded: its size as a power of two, its sign, its byte order. */
+enum {
+	LOAD_SIGNED = 4, /* added to the power */
+	LOAD_SWAP = 8,
+	LOAD_OFFSET = 16, /* not the value: where it lies */
+};
+
 struct decoder {
 	struct decode_plan *plans;
 	size_t nr_plans;
@@ -20,7 +27,6 @@ struct decoder {
 	unsigned int *cpus;     /* kernel's number of each dense CPU */
 	unsigned int nr_cpus;
 	uint64_t unknown, too_short;
-	bool swap;
 };
 
 static int add_field(struct trace *t, struct decode_plan *plan, const struct catalogue_field *want,
@@ -39,9 +45,14 @@ static int add_field(struct trace *t, struct decode_plan *plan, const struct cat
 		bool text = want->slot == SLOT_COMM || want->slot == SLOT_TEXT;
 		if (!text && (field.is_array || field.is_dynamic || !number))
 			continue; /* not the number we know under this name */
+		unsigned int load = field.size == 8 ? 3 : field.size == 4 ? 2 : field.size == 2 ? 1 : 0;
+		load += (field.is_signed ? LOAD_SIGNED : 0) + (trace_swap(t) ? LOAD_SWAP : 0);
 		plan->fields[plan->nr_fields].slot = (uint8_t)want->slot;
-		plan->fields[plan->nr_fields++].field = field;
+		plan->fields[plan->nr_fields].load = (uint8_t)(text ? LOAD_OFFSET : load);
+		plan->fields[plan->nr_fields++].offset = field.offset;
 		plan->has |= 1u << want->slot;
+		if (field.offset + (text ? 1 : field.size) > plan->size)
+			plan->size = field.offset + (text ? 1 : field.size);
 		return 0;
 	}
 	return 0;
@@ -125,7 +136,6 @@ struct decoder *decoder_new(struct trace *t, struct trace_error *err)
 		decoder_free(d);
 		return NULL;
 	}
-	d->swap = trace_swap(t);
 	for (size_t i = 0; i < nr; i++) {
 		struct decode_plan *plan = &d->plans[d->nr_plans++];
 
@@ -181,6 +191,49 @@ bool decoder_has_site(const struct decoder *d, enum point point, enum tlbi_conte
 	return false;
 }
 
+static inline uint64_t load(const uint8_t *data, uint32_t offset, unsigned int how)
+{
+	uint64_t v64;
+	uint32_t v32;
+	uint16_t v16;
+
+	data += offset;
+	switch (how) {
+	case 3:
+	case 3 + LOAD_SIGNED:
+		memcpy(&v64, data, 8);
+		return v64;
+	case 2:
+		memcpy(&v32, data, 4);
+		return v32;
+	case 2 + LOAD_SIGNED:
+		memcpy(&v32, data, 4);
+		return (uint64_t)(int64_t)(int32_t)v32;
+	case 1:
+	case 1 + LOAD_SIGNED:
+		memcpy(&v16, data, 2);
+		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int16_t)v16 : v16;
+	case 3 + LOAD_SWAP:
+	case 3 + LOAD_SIGNED + LOAD_SWAP:
+		memcpy(&v64, data, 8);
+		return __builtin_bswap64(v64);
+	case 2 + LOAD_SWAP:
+	case 2 + LOAD_SIGNED + LOAD_SWAP:
+		memcpy(&v32, data, 4);
+		v32 = __builtin_bswap32(v32);
+		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int32_t)v32 : v32;
+	case 1 + LOAD_SWAP:
+	case 1 + LOAD_SIGNED + LOAD_SWAP:
+		memcpy(&v16, data, 2);
+		v16 = __builtin_bswap16(v16);
+		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int16_t)v16 : v16;
+	case LOAD_OFFSET:
+		return offset;
+	default:
+		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int8_t)*data : *data;
+	}
+}
+
 bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event *raw)
 {
 	uint32_t at = rec->id >= 0 && rec->id < NR_IDS ? d->by_id[rec->id] : 0;
@@ -200,19 +253,13 @@ bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event 
 	raw->plan = plan;
 	raw->has = plan->has;
 	raw->record = rec;
-	for (unsigned int i = 0; i < plan->nr_fields; i++) {
-		unsigned int slot = plan->fields[i].slot;
-		const struct trace_field *field = &plan->fields[i].field;
-
-		if (slot == SLOT_COMM || slot == SLOT_TEXT) {
-			raw->slot[slot] = field->offset;
-			if (field->offset >= rec->size)
-				raw->has &= ~(1u << slot);
-		} else if (!trace_read(rec, field, d->swap, &raw->slot[slot])) {
-			d->too_short++;
-			return false;
-		}
+	if (__builtin_expect(rec->size < plan->size, false)) {
+		d->too_short++;
+		return false;
 	}
+	for (unsigned int i = 0; i < plan->nr_fields; i++)
+		raw->slot[plan->fields[i].slot] = load(rec->data, plan->fields[i].offset,
+						       plan->fields[i].load);
 	if (plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON))
 		plan->reasons[raw->slot[SLOT_REASON] < 7 ? raw->slot[SLOT_REASON] : 7]++;
 	return true;

@@ -39,9 +39,11 @@ struct decode_plan {
 	uint64_t events;            /* records seen */
 	uint64_t reasons[8];        /* role TLB_FLUSH: by reason, the last one: unknown ones */
 	uint8_t nr_fields;
+	uint32_t size;              /* bytes a record must have for all its numbers */
 	struct {
 		uint8_t slot;
-		struct trace_field field;
+		uint8_t load;       /* how: see decode.c */
+		uint32_t offset;
 	} fields[10];
 };
 

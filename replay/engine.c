@@ -15,9 +15,13 @@
  * Time is compared by the ordinal of the event, so that events with one time stamp keep their order;
  * nanoseconds are only for lengths. A CPU that has an mm loaded holds it "until" the end of time.
  *
- * An open exposure is a record per page and policy with a bit per CPU. It hangs in two lists: of its
- * page (flushes by page) and of its mm (flushes of everything). Each record is opened and closed once,
- * so the lists cost no more than the upgrades that made them.
+ * An open exposure is a record per page and policy with a bit per CPU. The records of one mm and policy
+ * lie in one array in the order in which they were opened, so that a flush of everything, which is how
+ * most of them end, is one pass over it. A page knows the newest of its own; a number that no longer
+ * leads to a record of that page is out of date and means none.
+ *
+ * A flush of everything on one CPU (a switch on x86) does not walk the records: it is noted with the CPU,
+ * and a record that is closed later looks up whether, and when, its CPU had been flushed before.
  */
 #include "replay/engine.h"
 
@@ -53,12 +57,24 @@ struct residence {
 	uint32_t cpu;
 	uint64_t loaded_until;  /* FOREVER while it is loaded */
 	uint64_t ran_until;     /* FOREVER while a task of it runs */
-	uint64_t flush_seq[];   /* by policy: everything of the mm was flushed here */
+	struct {
+		uint64_t flush_seq; /* everything of the mm was flushed here */
+		struct flush_note *notes; /* each such flush since exposures were last closed as a whole */
+		uint32_t nr_notes, max_notes;
+	} policy[];
 };
+
+struct flush_note {
+	uint64_t seq, time_ns;
+	uint64_t ran_until; /* as it stood then */
+};
+
+/* So many notes of one CPU are worth a pass over the records, after which they can go. */
+#define MAX_NOTES 4096
 
 struct mm_row {
 	struct bound flushes;
-	uint8_t policy, point, scope;
+	uint32_t key; /* policy << 16 | point << 8 | scope */
 };
 
 struct mm {
@@ -71,20 +87,21 @@ struct mm {
 	uint32_t nr_rows, max_rows;
 	struct {
 		uint64_t flush_seq; /* all of it was flushed on every CPU */
-		uint32_t open;      /* first open exposure + 1 */
+		char *exposures;    /* records, nr of them, some of them over ("dead") */
+		uint32_t nr, max, dead;
+		uint32_t permissions; /* records that may end by a later change of permission */
+		uint32_t last_row; /* of rows, that was counted in last */
 	} policy[];
 };
 
-/* A stale entry of one page under one policy, on the CPUs whose bit is set. */
+/* A stale entry of one page under one policy, on the CPUs whose bit is set; none is set: it is over. */
 struct exposure {
 	uint64_t start_ns, start_seq;
-	uint32_t mm, leaf;
-	uint32_t page_next, page_prev; /* + 1 */
-	uint32_t mm_next, mm_prev;     /* + 1 */
-	uint8_t slot, policy, kind;
-	bool likely;     /* counts for the estimate */
-	bool permission; /* stale only in its permission: a later change may put that right */
-	uint8_t level;
+	uint32_t leaf;
+	uint32_t next;   /* older one of the same page, + 1 */
+	uint8_t slot, kind, level;
+	bool likely : 1;     /* counts for the estimate */
+	bool permission : 1; /* stale only in its permission: a later change may put that right */
 	uint64_t cpus[];
 };
 
@@ -117,34 +134,33 @@ struct engine {
 	unsigned int words;
 	uint64_t seq;
 	struct cpu *cpus;
-	uint64_t *lazy, *unsure, *scratch, *candidates, *view_set;
+	uint64_t *lazy, *unsure, *scratch, *candidates, *view_set, *everyone;
 	unsigned int asking; /* the policy whose hook runs */
 	bool any_unsure;
 	struct mm **mms;
 	size_t nr_mms;
 	struct pages pages;
-	char *exposures;          /* records */
-	size_t exposure_size;
-	uint32_t nr_exposures, max_exposures, free_exposure; /* free list, + 1 */
+	size_t exposure_size, residence_size;
+	const struct residence **homes; /* by CPU, of the mm that is being closed */
 	struct page_count *counts;
 	size_t counts_mask, nr_counts;
 	uint64_t time_start_ns, time_width_ns;
 	bool time_started;
+	uint64_t bucket, bucket_start_ns, bucket_width_ns; /* the bucket used last */
 	uint64_t ended_pages;
 	bool failed;
 	struct instance instances[];
 };
 
-static struct exposure *exposure_at(const struct engine *e, uint32_t ref)
+static struct exposure *exposure_at(const struct engine *e, const struct mm *mm, unsigned int policy,
+				    uint32_t ref)
 {
-	return (struct exposure *)(e->exposures + (size_t)(ref - 1) * e->exposure_size);
+	return (struct exposure *)(mm->policy[policy].exposures + (size_t)(ref - 1) * e->exposure_size);
 }
 
 static struct residence *residence_at(const struct engine *e, const struct mm *mm, uint32_t i)
 {
-	size_t size = sizeof(struct residence) + e->config.nr_policies * sizeof(uint64_t);
-
-	return (struct residence *)(mm->residences + i * size);
+	return (struct residence *)(mm->residences + i * e->residence_size);
 }
 
 static bool bit(const uint64_t *set, unsigned int cpu)
@@ -158,6 +174,18 @@ static void set_bit(uint64_t *set, unsigned int cpu, bool value)
 		set[cpu / 64] |= UINT64_C(1) << (cpu % 64);
 	else
 		set[cpu / 64] &= ~(UINT64_C(1) << (cpu % 64));
+}
+
+static void clear_set(const struct engine *e, uint64_t *set)
+{
+	for (unsigned int w = 0; w < e->words; w++)
+		set[w] = 0;
+}
+
+static void fill_set(const struct engine *e, uint64_t *set)
+{
+	for (unsigned int w = 0; w < e->words; w++)
+		set[w] = UINT64_MAX;
 }
 
 static unsigned int count_bits(const struct engine *e, const uint64_t *set)
@@ -206,10 +234,15 @@ static struct mm *mm_make(struct engine *e, uint32_t number)
 	return e->mms[number] = mm;
 }
 
-static void mm_free(struct mm *mm)
+static void mm_free(const struct engine *e, struct mm *mm)
 {
 	if (!mm)
 		return;
+	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
+		free(mm->policy[p].exposures);
+		for (uint32_t i = 0; i < mm->nr_residences; i++)
+			free(residence_at(e, mm, i)->policy[p].notes);
+	}
 	free(mm->residences);
 	free(mm->loaded);
 	free(mm->rows);
@@ -218,7 +251,7 @@ static void mm_free(struct mm *mm)
 
 static struct residence *residence_make(struct engine *e, struct mm *mm, unsigned int cpu)
 {
-	size_t size = sizeof(struct residence) + e->config.nr_policies * sizeof(uint64_t);
+	size_t size = e->residence_size;
 
 	for (uint32_t i = 0; i < mm->nr_residences; i++)
 		if (residence_at(e, mm, i)->cpu == cpu)
@@ -240,7 +273,7 @@ static struct residence *residence_make(struct engine *e, struct mm *mm, unsigne
 	return r;
 }
 
-static const struct residence *residence_find(const struct engine *e, const struct mm *mm,
+static struct residence *residence_find(const struct engine *e, const struct mm *mm,
 					      unsigned int cpu)
 {
 	for (uint32_t i = 0; i < mm->nr_residences; i++)
@@ -302,17 +335,21 @@ struct engine *engine_new(const struct engine_config *config)
 	e->view = (struct policy_view){.nr_cpus = e->config.nr_cpus, .words = e->words,
 				       .loaded = view_loaded, .lazy = view_lazy};
 	e->exposure_size = sizeof(struct exposure) + e->words * sizeof(uint64_t);
+	e->residence_size = sizeof(struct residence) +
+			    config->nr_policies * sizeof(((struct residence *)NULL)->policy[0]);
+	e->homes = calloc(e->config.nr_cpus, sizeof(*e->homes));
 	e->cpus = calloc(e->config.nr_cpus, sizeof(*e->cpus));
-	e->lazy = calloc((size_t)e->words * 5, sizeof(uint64_t));
+	e->lazy = calloc((size_t)e->words * 6, sizeof(uint64_t));
 	e->counts_mask = (1u << 12) - 1;
 	e->counts = calloc(e->counts_mask + 1, sizeof(*e->counts));
 	pages_init(&e->pages, config->nr_policies);
-	if (!e->cpus || !e->lazy || !e->counts)
+	if (!e->cpus || !e->lazy || !e->counts || !e->homes)
 		goto fail;
 	e->unsure = e->lazy + e->words;
 	e->scratch = e->unsure + e->words;
 	e->candidates = e->scratch + e->words;
 	e->view_set = e->candidates + e->words;
+	e->everyone = e->view_set + e->words;
 	e->time_width_ns = 1000000;
 	for (unsigned int i = 0; i < config->nr_policies; i++)
 		if (instance_init(e, &e->instances[i], &config->policies[i]))
@@ -340,12 +377,12 @@ void engine_free(struct engine *e)
 		free(in->result.rows);
 	}
 	for (size_t i = 0; i < e->nr_mms; i++)
-		mm_free(e->mms[i]);
+		mm_free(e, e->mms[i]);
 	free(e->mms);
 	free(e->cpus);
 	free(e->lazy);
 	free(e->counts);
-	free(e->exposures);
+	free(e->homes);
 	pages_free(&e->pages);
 	free(e);
 }
@@ -375,10 +412,11 @@ static size_t count_slot(const struct page_count *counts, size_t mask, uint64_t 
 	return i;
 }
 
-static void count_page(struct engine *e, const struct tlb_event *event)
+static void count_page(struct engine *e, uint32_t mm, uint64_t addr, unsigned int point,
+		       unsigned int level, uint32_t n)
 {
-	uint64_t key = (event->addr & ~UINT64_C(0xfff)) | (uint64_t)event->point << 3 | event->level;
-	size_t i = count_slot(e->counts, e->counts_mask, key, event->mm);
+	uint64_t key = (addr & ~UINT64_C(0xfff)) | point << 3 | level;
+	size_t i = count_slot(e->counts, e->counts_mask, key, mm);
 
 	if (!e->counts[i].count) {
 		if ((e->nr_counts + 1) * 4 > (e->counts_mask + 1) * 3) {
@@ -399,13 +437,13 @@ static void count_page(struct engine *e, const struct tlb_event *event)
 				e->counts = more;
 				e->counts_mask = size - 1;
 			}
-			i = count_slot(e->counts, e->counts_mask, key, event->mm);
+			i = count_slot(e->counts, e->counts_mask, key, mm);
 		}
 		e->counts[i].key = key;
-		e->counts[i].mm = event->mm;
+		e->counts[i].mm = mm;
 		e->nr_counts++;
 	}
-	e->counts[i].count++;
+	e->counts[i].count += n;
 }
 
 static void add_bound(struct bound *to, const struct bound *more)
@@ -418,6 +456,8 @@ static void add_bound(struct bound *to, const struct bound *more)
 /* The bucket of TIME_NS. When they run out, each takes its neighbour in and all are twice as wide. */
 static size_t bucket_of(struct engine *e, uint64_t time_ns)
 {
+	if (time_ns - e->bucket_start_ns < e->bucket_width_ns)
+		return e->bucket;
 	if (!e->time_started) {
 		e->time_started = true;
 		e->time_start_ns = time_ns;
@@ -441,20 +481,27 @@ static size_t bucket_of(struct engine *e, uint64_t time_ns)
 		}
 		e->time_width_ns *= 2;
 	}
-	return (time_ns - e->time_start_ns) / e->time_width_ns;
+	e->bucket = (time_ns - e->time_start_ns) / e->time_width_ns;
+	e->bucket_start_ns = e->time_start_ns + e->bucket * e->time_width_ns;
+	e->bucket_width_ns = e->time_width_ns;
+	return e->bucket;
 }
 
 static void count_mm(struct engine *e, struct mm *mm, unsigned int policy, unsigned int point,
 		     unsigned int scope, const struct bound *flushes)
 {
-	for (uint32_t i = 0; i < mm->nr_rows; i++) {
-		struct mm_row *row = &mm->rows[i];
+	uint32_t key = policy << 16 | point << 8 | scope, last = mm->policy[policy].last_row;
 
-		if (row->policy == policy && row->point == point && row->scope == scope) {
-			add_bound(&row->flushes, flushes);
+	if (last < mm->nr_rows && mm->rows[last].key == key) {
+		add_bound(&mm->rows[last].flushes, flushes);
+		return;
+	}
+	for (uint32_t i = 0; i < mm->nr_rows; i++)
+		if (mm->rows[i].key == key) {
+			add_bound(&mm->rows[i].flushes, flushes);
+			mm->policy[policy].last_row = i;
 			return;
 		}
-	}
 	if (mm->nr_rows == mm->max_rows) {
 		uint32_t max = mm->max_rows ? mm->max_rows * 2 : 8;
 		struct mm_row *more = realloc(mm->rows, max * sizeof(*more));
@@ -466,33 +513,11 @@ static void count_mm(struct engine *e, struct mm *mm, unsigned int policy, unsig
 		mm->rows = more;
 		mm->max_rows = max;
 	}
-	mm->rows[mm->nr_rows++] = (struct mm_row){.flushes = *flushes, .policy = (uint8_t)policy,
-						  .point = (uint8_t)point, .scope = (uint8_t)scope};
+	mm->policy[policy].last_row = mm->nr_rows;
+	mm->rows[mm->nr_rows++] = (struct mm_row){.flushes = *flushes, .key = key};
 }
 
 /* ---- exposures ---- */
-
-static uint32_t exposure_new(struct engine *e)
-{
-	uint32_t ref = e->free_exposure;
-
-	if (ref) {
-		e->free_exposure = exposure_at(e, ref)->page_next;
-		return ref;
-	}
-	if (e->nr_exposures == e->max_exposures) {
-		uint32_t max = e->max_exposures ? e->max_exposures * 2 : 1024;
-		char *more = realloc(e->exposures, (size_t)max * e->exposure_size);
-
-		if (!more) {
-			e->failed = true;
-			return 0;
-		}
-		e->exposures = more;
-		e->max_exposures = max;
-	}
-	return ++e->nr_exposures;
-}
 
 static struct page_policy *policy_of(const struct engine *e, uint32_t leaf, unsigned int slot,
 				     unsigned int policy)
@@ -500,25 +525,70 @@ static struct page_policy *policy_of(const struct engine *e, uint32_t leaf, unsi
 	return leaf_policy(&e->pages, pages_leaf(&e->pages, leaf), slot, policy);
 }
 
-static void exposure_free(struct engine *e, uint32_t ref)
+static bool alive(const struct engine *e, const struct exposure *x)
 {
-	struct exposure *x = exposure_at(e, ref);
-	struct mm *mm = mm_find(e, x->mm);
+	uint64_t any = 0;
 
-	if (x->page_prev)
-		exposure_at(e, x->page_prev)->page_next = x->page_next;
-	else
-		policy_of(e, x->leaf, x->slot, x->policy)->open = x->page_next;
-	if (x->page_next)
-		exposure_at(e, x->page_next)->page_prev = x->page_prev;
-	if (x->mm_prev)
-		exposure_at(e, x->mm_prev)->mm_next = x->mm_next;
-	else
-		mm->policy[x->policy].open = x->mm_next;
-	if (x->mm_next)
-		exposure_at(e, x->mm_next)->mm_prev = x->mm_prev;
-	x->page_next = e->free_exposure;
-	e->free_exposure = ref;
+	for (unsigned int w = 0; w < e->words; w++)
+		any |= x->cpus[w];
+	return any;
+}
+
+/* The newest exposure of a page, + 1. */
+static uint32_t open_of(const struct engine *e, const struct mm *mm, uint32_t leaf, unsigned int slot,
+			unsigned int policy)
+{
+	uint32_t ref = policy_of(e, leaf, slot, policy)->open;
+	const struct exposure *x;
+
+	if (!ref || ref > mm->policy[policy].nr)
+		return 0;
+	x = exposure_at(e, mm, policy, ref);
+	return x->leaf == leaf && x->slot == slot ? ref : 0;
+}
+
+/* Drops the records that are over; the others keep their order. */
+static void compact(struct engine *e, struct mm *mm, unsigned int policy)
+{
+	uint32_t nr = mm->policy[policy].nr, kept = 0;
+
+	for (uint32_t ref = 1; ref <= nr; ref++) {
+		const struct exposure *x = exposure_at(e, mm, policy, ref);
+
+		policy_of(e, x->leaf, x->slot, policy)->open = 0;
+	}
+	for (uint32_t ref = 1; ref <= nr; ref++) {
+		struct exposure *x = exposure_at(e, mm, policy, ref);
+
+		if (!alive(e, x))
+			continue;
+		struct exposure *to = exposure_at(e, mm, policy, ++kept);
+		if (to != x)
+			memcpy(to, x, e->exposure_size);
+		struct page_policy *p = policy_of(e, to->leaf, to->slot, policy);
+		to->next = p->open;
+		p->open = kept;
+	}
+	mm->policy[policy].nr = kept;
+	mm->policy[policy].dead = 0;
+}
+
+static struct exposure *exposure_new(struct engine *e, struct mm *mm, unsigned int policy)
+{
+	if (mm->policy[policy].nr == mm->policy[policy].max && mm->policy[policy].dead * 2 > mm->policy[policy].nr)
+		compact(e, mm, policy);
+	if (mm->policy[policy].nr == mm->policy[policy].max) {
+		uint32_t max = mm->policy[policy].max ? mm->policy[policy].max * 2 : 64;
+		char *more = realloc(mm->policy[policy].exposures, (size_t)max * e->exposure_size);
+
+		if (!more) {
+			e->failed = true;
+			return NULL;
+		}
+		mm->policy[policy].exposures = more;
+		mm->policy[policy].max = max;
+	}
+	return exposure_at(e, mm, policy, ++mm->policy[policy].nr);
 }
 
 static void add_sum(struct exposure_sum *sum, double entries, uint64_t ns)
@@ -573,119 +643,226 @@ static void keep_row(struct engine *e, struct policy_result *r, const struct exp
 	r->rows[i] = *row;
 }
 
-/*
- * The entries on the CPUs of SET are stale no more. Returns true if the exposure as a whole is over;
- * it is freed then.
- */
-static bool exposure_close(struct engine *e, uint32_t ref, const uint64_t *set, enum ended ended,
-			   uint64_t time_ns)
+/* Looks up once, for all exposures of MM that are closed together, what each CPU did with it. */
+static void find_homes(struct engine *e, const struct mm *mm)
 {
-	struct exposure *x = exposure_at(e, ref);
-	struct instance *in = &e->instances[x->policy];
-	struct policy_result *r = &in->result;
-	struct mm *mm = mm_find(e, x->mm);
-	uint64_t ns = time_ns > x->start_ns ? time_ns - x->start_ns : 0;
-	uint64_t rest = 0;
-	unsigned int closed = 0, ran = 0;
+	for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
+		e->homes[cpu] = NULL;
+	for (uint32_t i = 0; i < mm->nr_residences; i++)
+		e->homes[residence_at(e, mm, i)->cpu] = residence_at(e, mm, i);
+}
 
-	for (unsigned int w = 0; w < e->words; w++) {
-		uint64_t bits = x->cpus[w] & set[w];
+/* The first flush of everything on CPU after ordinal SEQ, or NULL. */
+static const struct flush_note *flush_after(const struct residence *r, unsigned int policy, uint64_t seq)
+{
+	const struct flush_note *notes = r->policy[policy].notes;
+	uint32_t low = 0, high = r->policy[policy].nr_notes;
 
-		x->cpus[w] &= ~set[w];
-		rest |= x->cpus[w];
-		for (; bits; bits &= bits - 1) {
-			unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(bits);
-			const struct residence *home = residence_find(e, mm, cpu);
+	if (!high || notes[high - 1].seq <= seq)
+		return NULL;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
 
-			closed++;
-			/* Did the CPU run the mm again while the entry was stale? */
-			if (!home || home->ran_until > x->start_seq)
-				ran++;
-			if (r->nr_rows < e->config.max_rows || !r->nr_rows ||
-			    ns >= r->rows[0].end_ns - r->rows[0].start_ns) {
-				const struct leaf *leaf = pages_leaf(&e->pages, x->leaf);
-				uint64_t page = leaf->number << LEAF_SHIFT | x->slot;
-				struct exposure_row row = {
-					.start_ns = x->start_ns, .end_ns = x->start_ns + ns,
-					.page = page << e->config.page_shift, .mm = x->mm, .cpu = cpu,
-					.kind = x->kind, .ended = (uint8_t)ended};
-
-				keep_row(e, r, &row);
-			} else {
-				r->rows_left_out++;
-			}
-		}
+		if (notes[middle].seq > seq)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	add_sum(&r->possible[x->kind][ended], closed, ns);
+	return &notes[low];
+}
+
+/* Whether the entry is stale on CPU still: not if all of the mm was flushed there since. */
+static bool still_open(const struct engine *e, const struct mm *mm, unsigned int policy,
+		       const struct exposure *x, unsigned int cpu)
+{
+	const struct residence *r;
+
+	if (!bit(x->cpus, cpu))
+		return false;
+	r = residence_find(e, mm, cpu);
+	return !r || r->policy[policy].flush_seq <= x->start_seq;
+}
+
+/* N entries of X ended after NS; RAN of their CPUs ran the mm meanwhile. */
+static void count_closed(struct policy_result *r, const struct exposure *x, enum ended ended,
+			 unsigned int n, unsigned int ran, uint64_t ns)
+{
+	add_sum(&r->possible[x->kind][ended], n, ns);
 	if (x->likely)
-		add_sum(&r->likely[x->kind][ended], closed, ns);
-	if (ended == ENDED_REFAULT)
-		add_sum(&r->proven[x->kind][ended], closed, ns);
-	else if (x->kind == STALE_BENIGN && ran) {
+		add_sum(&r->likely[x->kind][ended], n, ns);
+	if (ended == ENDED_REFAULT) {
+		add_sum(&r->proven[x->kind][ended], n, ns);
+	} else if (x->kind == STALE_BENIGN) {
 		r->spurious_possible[x->level] += ran;
 		if (x->likely)
 			r->spurious_likely[x->level] += ran;
 	}
-	if (rest)
-		return false;
-	exposure_free(e, ref);
-	return true;
 }
 
-/* Closes what is open of one page under one policy on the CPUs of SET. */
-static void close_page(struct engine *e, uint32_t leaf, unsigned int slot, unsigned int policy,
-		       const uint64_t *set, enum ended ended, uint64_t time_ns)
+static void offer_row(struct engine *e, struct policy_result *r, const struct exposure *x,
+		      unsigned int cpu, enum ended ended, uint64_t ns)
 {
-	uint32_t ref = policy_of(e, leaf, slot, policy)->open;
+	const struct leaf *leaf = pages_leaf(&e->pages, x->leaf);
+	uint64_t page = leaf->number << LEAF_SHIFT | x->slot;
 
-	while (ref) {
-		uint32_t next = exposure_at(e, ref)->page_next;
+	keep_row(e, r,
+		 &(struct exposure_row){.start_ns = x->start_ns, .end_ns = x->start_ns + ns,
+					.page = page << e->config.page_shift, .mm = leaf->mm, .cpu = cpu,
+					.kind = x->kind, .ended = (uint8_t)ended});
+}
 
-		exposure_close(e, ref, set, ended, time_ns);
-		ref = next;
+static bool row_wanted(const struct engine *e, const struct policy_result *r, uint64_t ns)
+{
+	return r->nr_rows < e->config.max_rows ||
+	       (r->nr_rows && ns >= r->rows[0].end_ns - r->rows[0].start_ns);
+}
+
+/* The entries on the CPUs of SET are stale no more. Needs find_homes(). */
+static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy, struct exposure *x,
+			   const uint64_t *set, enum ended ended, uint64_t time_ns)
+{
+	struct policy_result *r = &e->instances[policy].result;
+	uint64_t ns = time_ns > x->start_ns ? time_ns - x->start_ns : 0;
+	bool wanted = row_wanted(e, r, ns);
+	unsigned int closed = 0, ran = 0;
+	uint64_t rest = 0, hit = 0;
+
+	for (unsigned int w = 0; w < e->words; w++) {
+		uint64_t bits = x->cpus[w] & set[w];
+
+		hit |= bits;
+		x->cpus[w] &= ~set[w];
+		rest |= x->cpus[w];
+		for (; bits; bits &= bits - 1) {
+			unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(bits);
+			const struct residence *home = e->homes[cpu];
+			/* A CPU of which events are missing may have run it. */
+			bool did_run = !home || home->ran_until > x->start_seq;
+			const struct flush_note *note = NULL;
+
+			if (home && home->policy[policy].nr_notes)
+				note = flush_after(home, policy, x->start_seq);
+			if (note) {
+				uint64_t less = note->time_ns > x->start_ns ? note->time_ns - x->start_ns : 0;
+
+				did_run = note->ran_until > x->start_seq;
+				count_closed(r, x, ENDED_FLUSH, 1, did_run, less);
+				if (row_wanted(e, r, less))
+					offer_row(e, r, x, cpu, ENDED_FLUSH, less);
+				else
+					r->rows_left_out++;
+				continue;
+			}
+			closed++;
+			ran += did_run;
+			if (wanted)
+				offer_row(e, r, x, cpu, ended, ns);
+		}
+	}
+	if (!hit)
+		return;
+	mm->policy[policy].dead += !rest;
+	if (!closed)
+		return;
+	count_closed(r, x, ended, closed, ran, ns);
+	if (!wanted)
+		r->rows_left_out += closed;
+}
+
+/* Closes what is open of one page under one policy on the CPUs of SET, of the wanted kinds. */
+static void close_page(struct engine *e, struct mm *mm, uint32_t leaf, unsigned int slot,
+		       unsigned int policy, const uint64_t *set, bool only_permission, enum ended ended,
+		       uint64_t time_ns)
+{
+	uint32_t ref = open_of(e, mm, leaf, slot, policy);
+
+	if (ref)
+		find_homes(e, mm);
+	for (; ref; ref = exposure_at(e, mm, policy, ref)->next) {
+		struct exposure *x = exposure_at(e, mm, policy, ref);
+
+		if (!only_permission || (x->permission && x->kind == STALE_UNSAFE))
+			exposure_close(e, mm, policy, x, set, ended, time_ns);
 	}
 }
 
-static void close_mm(struct engine *e, struct mm *mm, unsigned int policy, const uint64_t *set,
-		     enum ended ended, uint64_t time_ns)
+static void close_records(struct engine *e, struct mm *mm, unsigned int policy, const uint64_t *set,
+			  enum ended ended, uint64_t time_ns)
 {
-	uint32_t ref = mm->policy[policy].open;
+	if (!mm->policy[policy].nr)
+		return;
+	find_homes(e, mm);
+	for (uint32_t ref = 1; ref <= mm->policy[policy].nr; ref++)
+		exposure_close(e, mm, policy, exposure_at(e, mm, policy, ref), set, ended, time_ns);
+	if (mm->policy[policy].dead == mm->policy[policy].nr)
+		mm->policy[policy].nr = mm->policy[policy].dead = mm->policy[policy].permissions = 0;
+}
 
-	while (ref) {
-		uint32_t next = exposure_at(e, ref)->mm_next;
+/* Closes all of an mm on every CPU. */
+static void close_mm(struct engine *e, struct mm *mm, unsigned int policy, enum ended ended,
+		     uint64_t time_ns)
+{
+	fill_set(e, e->everyone);
+	close_records(e, mm, policy, e->everyone, ended, time_ns);
+	for (uint32_t i = 0; i < mm->nr_residences; i++)
+		residence_at(e, mm, i)->policy[policy].nr_notes = 0;
+}
 
-		exposure_close(e, ref, set, ended, time_ns);
-		ref = next;
+/* Notes that all of MM was flushed on one CPU. */
+static void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, struct residence *r,
+			uint64_t time_ns)
+{
+	uint64_t here[e->words];
+
+	r->policy[policy].flush_seq = e->seq;
+	if (!mm->policy[policy].nr)
+		return;
+	if (r->policy[policy].nr_notes == MAX_NOTES) {
+		clear_set(e, here);
+		set_bit(here, r->cpu, true);
+		close_records(e, mm, policy, here, ENDED_FLUSH, time_ns);
+		r->policy[policy].nr_notes = 0;
+		return;
 	}
+	if (r->policy[policy].nr_notes == r->policy[policy].max_notes) {
+		uint32_t max = r->policy[policy].max_notes ? r->policy[policy].max_notes * 4 : 16;
+		struct flush_note *more = realloc(r->policy[policy].notes, max * sizeof(*more));
+
+		if (!more) {
+			e->failed = true;
+			return;
+		}
+		r->policy[policy].notes = more;
+		r->policy[policy].max_notes = max;
+	}
+	r->policy[policy].notes[r->policy[policy].nr_notes++] = (struct flush_note){
+		.seq = e->seq, .time_ns = time_ns, .ran_until = r->ran_until};
 }
 
 static void expose(struct engine *e, unsigned int policy, const struct tlb_event *event, uint32_t leaf,
 		   unsigned int slot, const uint64_t *set, enum staleness kind, bool permission)
 {
 	struct mm *mm = mm_find(e, event->mm);
-	uint32_t ref;
+	uint64_t any = 0;
 	struct exposure *x;
+	uint32_t older;
 
-	if (!count_bits(e, set) || !mm)
+	for (unsigned int w = 0; w < e->words; w++)
+		any |= set[w];
+	if (!any || !mm)
 		return;
-	ref = exposure_new(e);
-	if (!ref)
+	x = exposure_new(e, mm, policy);
+	if (!x)
 		return;
-	x = exposure_at(e, ref);
-	*x = (struct exposure){.start_ns = event->time_ns, .start_seq = e->seq, .mm = event->mm,
-			       .leaf = leaf, .slot = (uint8_t)slot, .policy = (uint8_t)policy,
-			       .kind = (uint8_t)kind, .likely = event->sure.estimate,
-			       .permission = permission, .level = event->level};
+	x->leaf = NO_LEAF; /* not yet of this page, for the look-up */
+	older = open_of(e, mm, leaf, slot, policy);
+	*x = (struct exposure){.start_ns = event->time_ns, .start_seq = e->seq, .leaf = leaf,
+			       .next = older, .slot = (uint8_t)slot, .kind = (uint8_t)kind,
+			       .level = event->level, .likely = event->sure.estimate,
+			       .permission = permission};
 	memcpy(x->cpus, set, e->words * sizeof(uint64_t));
-	struct page_policy *p = policy_of(e, leaf, slot, policy);
-	x->page_next = p->open;
-	if (p->open)
-		exposure_at(e, p->open)->page_prev = ref;
-	p->open = ref;
-	x->mm_next = mm->policy[policy].open;
-	if (x->mm_next)
-		exposure_at(e, x->mm_next)->mm_prev = ref;
-	mm->policy[policy].open = ref;
+	mm->policy[policy].permissions += permission;
+	policy_of(e, leaf, slot, policy)->open = mm->policy[policy].nr;
 }
 
 /*
@@ -695,12 +872,13 @@ static void expose(struct engine *e, unsigned int policy, const struct tlb_event
 static void find_candidates(const struct engine *e, const struct mm *mm, unsigned int policy,
 			    uint64_t flush_seq, uint64_t *set)
 {
-	memset(set, 0, e->words * sizeof(uint64_t));
+	clear_set(e, set);
 	if (mm->policy[policy].flush_seq > flush_seq)
 		flush_seq = mm->policy[policy].flush_seq;
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
 		const struct residence *r = residence_at(e, mm, i);
-		uint64_t since = r->flush_seq[policy] > flush_seq ? r->flush_seq[policy] : flush_seq;
+		uint64_t since = r->policy[policy].flush_seq > flush_seq ? r->policy[policy].flush_seq
+									  : flush_seq;
 
 		if (r->loaded_until > since)
 			set_bit(set, r->cpu, true);
@@ -779,6 +957,7 @@ static void visit_unmap(struct engine *e, uint32_t leaf, uint16_t slots, void *c
 }
 
 struct cover {
+	struct mm *mm;
 	unsigned int policy;
 	uint64_t time_ns;
 	const uint64_t *set; /* CPUs that are rid of the pages */
@@ -789,13 +968,12 @@ static void visit_cover(struct engine *e, uint32_t leaf, uint16_t slots, void *c
 {
 	const struct cover *c = context;
 
-	for (unsigned int slot = 0; slot < LEAF_PAGES; slot++) {
-		if (!(slots >> slot & 1))
-			continue;
+	for (; slots; slots &= (uint16_t)(slots - 1)) {
+		unsigned int slot = (unsigned int)__builtin_ctz(slots);
 		struct page_policy *p = policy_of(e, leaf, slot, c->policy);
 
 		if (p->open)
-			close_page(e, leaf, slot, c->policy, c->set, ENDED_FLUSH, c->time_ns);
+			close_page(e, c->mm, leaf, slot, c->policy, c->set, false, ENDED_FLUSH, c->time_ns);
 		if (c->everywhere)
 			p->flush_seq = e->seq;
 	}
@@ -818,9 +996,8 @@ static void visit_leave(struct engine *e, uint32_t leaf, uint16_t slots, void *c
 	struct mm *mm = mm_find(e, c->event->mm);
 
 	slots &= c->only_writable ? l->present & l->writable : l->present;
-	for (unsigned int slot = 0; slot < LEAF_PAGES; slot++) {
-		if (!(slots >> slot & 1))
-			continue;
+	for (; slots; slots &= (uint16_t)(slots - 1)) {
+		unsigned int slot = (unsigned int)__builtin_ctz(slots);
 		const struct page_policy *p = policy_of(e, leaf, slot, c->policy);
 
 		find_candidates(e, mm, c->policy, p->flush_seq, e->candidates);
@@ -831,12 +1008,17 @@ static void visit_leave(struct engine *e, uint32_t leaf, uint16_t slots, void *c
 			continue;
 		}
 		/* A CPU that is stale in this way already stays so. */
-		for (uint32_t ref = p->open; ref; ref = exposure_at(e, ref)->page_next) {
-			const struct exposure *x = exposure_at(e, ref);
+		for (uint32_t ref = open_of(e, mm, leaf, slot, c->policy); ref;
+		     ref = exposure_at(e, mm, c->policy, ref)->next) {
+			const struct exposure *x = exposure_at(e, mm, c->policy, ref);
 
-			if (x->kind == c->kind)
-				for (unsigned int w = 0; w < e->words; w++)
-					e->candidates[w] &= ~x->cpus[w];
+			for (unsigned int w = 0; x->kind == c->kind && w < e->words; w++)
+				for (uint64_t bits = x->cpus[w] & e->candidates[w]; bits; bits &= bits - 1) {
+					unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(bits);
+
+					if (still_open(e, mm, c->policy, x, cpu))
+						set_bit(e->candidates, cpu, false);
+				}
 		}
 		expose(e, c->policy, c->event, leaf, slot, e->candidates, c->kind, c->permission);
 	}
@@ -888,36 +1070,21 @@ static bool page_point(unsigned int point)
 	}
 }
 
-/* Everything of MM is flushed on one CPU. */
-static void flush_mm_here(struct engine *e, struct mm *mm, unsigned int policy, unsigned int cpu,
-			  uint64_t time_ns)
-{
-	struct residence *r = residence_make(e, mm, cpu);
-
-	if (r)
-		r->flush_seq[policy] = e->seq;
-	if (!mm->policy[policy].open)
-		return;
-	memset(e->scratch, 0, e->words * sizeof(uint64_t));
-	set_bit(e->scratch, cpu, true);
-	close_mm(e, mm, policy, e->scratch, ENDED_FLUSH, time_ns);
-}
-
 /*
  * Lets one invalidation take effect: brings times up to date and closes what it covers. COVERED
  * collects the CPUs that are rid of the pages that changed.
  */
 static void apply(struct engine *e, unsigned int policy, const struct tlb_event *event,
-		  const struct policy_action *act, uint64_t *covered)
+		  const struct policy_action *act, uint32_t leaf, unsigned int slot, uint64_t *covered)
 {
 	struct mm *mm = mm_find(e, event->mm);
 	bool everywhere = act->scope == SCOPE_BROADCAST || act->scope == SCOPE_MASK;
 
 	if (!mm)
 		return;
-	memset(e->scratch, 0, e->words * sizeof(uint64_t));
+	clear_set(e, e->scratch);
 	if (everywhere)
-		memset(e->scratch, 0xff, e->words * sizeof(uint64_t));
+		fill_set(e, e->scratch);
 	else if (e->cpus[event->cpu].mm == event->mm || event->point == POINT_SWITCH)
 		set_bit(e->scratch, event->cpu, true);
 	for (unsigned int w = 0; w < e->words; w++)
@@ -926,23 +1093,29 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 	if (act->reach == REACH_MM || act->reach == REACH_ALL) {
 		if (everywhere) {
 			mm->policy[policy].flush_seq = e->seq;
-			close_mm(e, mm, policy, e->scratch, ENDED_FLUSH, event->time_ns);
+			close_mm(e, mm, policy, ENDED_FLUSH, event->time_ns);
 		} else {
-			flush_mm_here(e, mm, policy, event->cpu, event->time_ns);
+			struct residence *r = residence_make(e, mm, event->cpu);
+
+			if (r)
+				flush_mm_on(e, mm, policy, r, event->time_ns);
 		}
 		return;
 	}
-	struct cover cover = {.policy = policy, .time_ns = event->time_ns, .set = e->scratch,
+	struct cover cover = {.mm = mm, .policy = policy, .time_ns = event->time_ns, .set = e->scratch,
 			      .everywhere = everywhere};
-	visit(e, event->mm, event->addr, event->pages, visit_cover, &cover);
+	if (leaf != NO_LEAF && event->pages == 1)
+		visit_cover(e, leaf, (uint16_t)(1u << slot), &cover);
+	else
+		visit(e, event->mm, event->addr, event->pages, visit_cover, &cover);
 	if (act->scope != SCOPE_MASK)
 		return;
 	/* CPUs that were not interrupted see the mm's new generation when they come back to it. */
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
-		unsigned int cpu = residence_at(e, mm, i)->cpu;
+		struct residence *r = residence_at(e, mm, i);
 
-		if (!bit(mm->loaded, cpu) || (bit(e->lazy, cpu) && !(act->flags & ACT_LAZY)))
-			flush_mm_here(e, mm, policy, cpu, event->time_ns);
+		if (!bit(mm->loaded, r->cpu) || (bit(e->lazy, r->cpu) && !(act->flags & ACT_LAZY)))
+			flush_mm_on(e, mm, policy, r, event->time_ns);
 	}
 }
 
@@ -955,7 +1128,7 @@ static enum scope resolve_mask(const struct engine *e, unsigned int policy, cons
 	bool others = false, here;
 
 	*targets = (struct bound){0};
-	memset(reached, 0, e->words * sizeof(uint64_t));
+	clear_set(e, reached);
 	if (!mm) {
 		/* No mm is known: a kernel range reaches every CPU. */
 		for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
@@ -999,7 +1172,6 @@ static void count_action(struct engine *e, unsigned int policy, const struct tlb
 	if (scope == SCOPE_NONE)
 		return;
 	add_bound(&c->flushes, flushes);
-	add_bound(&r->scope[scope], flushes);
 	add_bound(&r->buckets[bucket].flushes[scope], flushes);
 	if (bucket >= r->nr_buckets)
 		r->nr_buckets = bucket + 1;
@@ -1035,7 +1207,7 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 	bool none = true;
 	enum scope used = SCOPE_NONE;
 
-	memset(covered, 0, sizeof(covered));
+	clear_set(e, covered);
 	/* Nothing is flushed for a range without a present PTE; whether there is one may be unknown. */
 	if ((event->point == POINT_PROTECT || event->point == POINT_NUMA) && !present)
 		flushes.low = flushes.estimate = 0;
@@ -1067,7 +1239,7 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 		used = scope;
 		/* A flush that may not have happened helps nobody at the high bound. */
 		if (event->sure.low)
-			apply(e, policy, event, act, covered);
+			apply(e, policy, event, act, leaf, slot, covered);
 	}
 	if (none)
 		count_action(e, policy, event, &cell.act[0], SCOPE_NONE, &flushes, true);
@@ -1109,16 +1281,18 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	const struct policy_cell *upgrade = &in->policy->table[POINT_WP_REUSE][event->level];
 	bool leaves_stale = upgrade->act[0].scope == SCOPE_NONE || upgrade->act[0].scope == SCOPE_LOCAL;
 	uint64_t upgraded_ns = pages_leaf(&e->pages, leaf)->upgrade_ns[slot];
+	struct mm *mm = mm_find(e, event->mm);
 
-	for (uint32_t ref = policy_of(e, leaf, slot, policy)->open; ref;
-	     ref = exposure_at(e, ref)->page_next) {
-		struct exposure *x = exposure_at(e, ref);
+	for (uint32_t ref = open_of(e, mm, leaf, slot, policy); ref;
+	     ref = exposure_at(e, mm, policy, ref)->next) {
+		struct exposure *x = exposure_at(e, mm, policy, ref);
 
-		if (x->kind != STALE_BENIGN || !bit(x->cpus, event->cpu))
+		if (x->kind != STALE_BENIGN || !still_open(e, mm, policy, x, event->cpu))
 			continue;
-		memset(e->scratch, 0, e->words * sizeof(uint64_t));
+		clear_set(e, e->scratch);
 		set_bit(e->scratch, event->cpu, true);
-		exposure_close(e, ref, e->scratch, ENDED_REFAULT, event->time_ns);
+		find_homes(e, mm);
+		exposure_close(e, mm, policy, x, e->scratch, ENDED_REFAULT, event->time_ns);
 		r->spurious_proven[event->level]++;
 		return;
 	}
@@ -1142,8 +1316,6 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 	if (page_point(event->point) && mm) {
 		uint32_t head = mm->leaves;
 
-		if (event->sure.estimate)
-			count_page(e, event);
 		leaf = pages_make(&e->pages, event->mm, page, &mm->leaves);
 		if (leaf == NO_LEAF) {
 			e->failed = true;
@@ -1155,6 +1327,10 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 			l->present |= (uint16_t)(1u << slot);
 			mm->pages++;
 		}
+		if (event->point == POINT_WP_REUSE && event->level == LEVEL_PTE)
+			l->reuses[slot] += event->sure.estimate;
+		else if (event->sure.estimate)
+			count_page(e, event->mm, event->addr, event->point, event->level, 1);
 	} else if (event->point == POINT_PROTECT || event->point == POINT_NUMA) {
 		visit(e, event->mm, event->addr, event->pages, visit_present, &present);
 	}
@@ -1181,16 +1357,10 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 		if (event->point == POINT_COW)
 			break;
 		/* An entry that allowed too much allows what it should again. */
-		memset(e->scratch, 0xff, e->words * sizeof(uint64_t));
+		fill_set(e, e->scratch);
 		for (unsigned int p = 0; p < e->config.nr_policies; p++)
-			for (uint32_t ref = policy_of(e, leaf, slot, p)->open; ref;) {
-				uint32_t next = exposure_at(e, ref)->page_next;
-
-				if (exposure_at(e, ref)->permission &&
-				    exposure_at(e, ref)->kind == STALE_UNSAFE)
-					exposure_close(e, ref, e->scratch, ENDED_GONE, event->time_ns);
-				ref = next;
-			}
+			if (mm->policy[p].permissions)
+				close_page(e, mm, leaf, slot, p, e->scratch, true, ENDED_GONE, event->time_ns);
 		break;
 	case POINT_RECLAIM:
 		if (leaf != NO_LEAF)
@@ -1252,9 +1422,18 @@ static void on_idle(struct engine *e, const struct tlb_event *event)
 
 static void hand_on_mm(struct engine *e, uint32_t number, const struct mm *mm)
 {
+	for (uint32_t leaf = mm->leaves; leaf != NO_LEAF; leaf = pages_leaf(&e->pages, leaf)->next) {
+		const struct leaf *l = pages_leaf(&e->pages, leaf);
+
+		for (unsigned int slot = 0; slot < LEAF_PAGES; slot++)
+			if (l->reuses[slot])
+				count_page(e, number, (l->number << LEAF_SHIFT | slot) << e->config.page_shift,
+					   POINT_WP_REUSE, LEVEL_PTE, l->reuses[slot]);
+	}
 	for (uint32_t i = 0; i < mm->nr_rows; i++)
-		e->config.sink.flush_mm(e->config.sink.context, mm->rows[i].policy, number,
-					mm->rows[i].point, mm->rows[i].scope, &mm->rows[i].flushes);
+		e->config.sink.flush_mm(e->config.sink.context, mm->rows[i].key >> 16, number,
+					mm->rows[i].key >> 8 & 0xff, mm->rows[i].key & 0xff,
+					&mm->rows[i].flushes);
 }
 
 static void on_mm_end(struct engine *e, const struct tlb_event *event)
@@ -1264,11 +1443,10 @@ static void on_mm_end(struct engine *e, const struct tlb_event *event)
 	e->ended_pages = mm ? mm->pages : 0;
 	if (!mm)
 		return;
-	memset(e->scratch, 0xff, e->words * sizeof(uint64_t));
 	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
 		struct instance *in = &e->instances[p];
 
-		close_mm(e, mm, p, e->scratch, ENDED_GONE, event->time_ns);
+		close_mm(e, mm, p, ENDED_GONE, event->time_ns);
 		if (in->state && in->policy->forget)
 			in->policy->forget(in->state, event->mm);
 	}
@@ -1277,7 +1455,7 @@ static void on_mm_end(struct engine *e, const struct tlb_event *event)
 		if (e->cpus[i].mm == event->mm)
 			e->cpus[i].mm = 0;
 	pages_release(&e->pages, mm->leaves);
-	mm_free(mm);
+	mm_free(e, mm);
 	e->mms[event->mm] = NULL;
 }
 
@@ -1345,14 +1523,13 @@ uint64_t engine_mm_pages(const struct engine *e, uint32_t mm)
 
 int engine_end(struct engine *e, uint64_t time_ns)
 {
-	memset(e->scratch, 0xff, e->words * sizeof(uint64_t));
 	for (size_t i = 0; i < e->nr_mms; i++) {
 		struct mm *mm = e->mms[i];
 
 		if (!mm)
 			continue;
 		for (unsigned int p = 0; p < e->config.nr_policies; p++)
-			close_mm(e, mm, p, e->scratch, ENDED_TRACE, time_ns);
+			close_mm(e, mm, p, ENDED_TRACE, time_ns);
 		hand_on_mm(e, (uint32_t)i, mm);
 	}
 	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
@@ -1360,6 +1537,9 @@ int engine_end(struct engine *e, uint64_t time_ns)
 		struct exposure_sum *sums[] = {&in->result.possible[STALE_UNSAFE][ENDED_TRACE],
 					       &in->result.likely[STALE_UNSAFE][ENDED_TRACE]};
 
+		for (unsigned int k = 0; k < NR_POINTS * NR_LEVELS * NR_SCOPES; k++)
+			add_bound(&in->result.scope[k % NR_SCOPES],
+				  &(&in->result.flush[0][0][0])[k].flushes);
 		for (size_t k = 0; in->forever > 0 && k < 2; k++) {
 			sums[k]->entries += in->forever;
 			sums[k]->entry_ns += in->forever * (double)time_ns - in->forever_start_sum;

@@ -259,13 +259,23 @@ static uint32_t own_mm(struct interpreter *in, const struct raw_event *raw, stru
 	return task->mm;
 }
 
+/* The address space at POINTER, whoever uses it; an ending one still counts. */
+static uint32_t pointer_mm(struct interpreter *in, const struct raw_event *raw, uint64_t pointer)
+{
+	uint32_t *at = map_get(&in->id.by_pointer, pointer);
+
+	return at ? *at : mm_at(&in->id, pointer, NULL, raw->time_ns);
+}
+
 /* The address space that RAW names, else its task's own. */
 static uint32_t event_mm(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
 	if (HAS(raw, MM) && raw->slot[SLOT_MM]) {
-		uint32_t *at = map_get(&in->id.by_pointer, raw->slot[SLOT_MM]);
+		const struct mm *mm = mm_get(&in->id, task->mm);
 
-		return at ? *at : mm_at(&in->id, raw->slot[SLOT_MM], NULL, raw->time_ns);
+		if (mm && mm->id.pointer == raw->slot[SLOT_MM] && !mm->dying)
+			return task->mm;
+		return pointer_mm(in, raw, raw->slot[SLOT_MM]);
 	}
 	return task->fault.active ? task->fault.mm : own_mm(in, raw, task);
 }
@@ -516,14 +526,11 @@ static enum level upgrade_level(const struct interpreter *in, const struct task 
 
 static void on_set_flags(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	static const unsigned int kept = 1u << SLOT_MM | 1u << SLOT_ADDR | 1u << SLOT_PTE |
-					 1u << SLOT_ENTRY | 1u << SLOT_DIRTY;
-	struct raw_event full = *raw;
 	uint64_t old_entry = 0;
 
 	if (!raw->plan->is_return) {
 		task->set_flags.valid = true;
-		task->set_flags.has = raw->has & kept;
+		task->set_flags.has = raw->has;
 		task->set_flags.mm = raw->slot[SLOT_MM];
 		task->set_flags.addr = raw->slot[SLOT_ADDR];
 		task->set_flags.pte = raw->slot[SLOT_PTE];
@@ -531,28 +538,30 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 		task->set_flags.dirty = raw->slot[SLOT_DIRTY];
 		return;
 	}
+
+	uint32_t mm = HAS(raw, MM) || !task->set_flags.valid ? event_mm(in, raw, task) : 0;
+	uint64_t addr = HAS(raw, ADDR) ? raw->slot[SLOT_ADDR] : task->fault.addr;
+	uint64_t entry = HAS(raw, ENTRY) ? raw->slot[SLOT_ENTRY] : 0;
+	bool dirty = HAS(raw, DIRTY) ? raw->slot[SLOT_DIRTY] : task->fault.write;
+	bool changed = HAS(raw, RET) && (int32_t)raw->slot[SLOT_RET] != 0;
+
 	if (task->set_flags.valid) {
 		/* What the return probe did not fetch, the entry probe did. */
-		const uint64_t values[][2] = {{SLOT_MM, task->set_flags.mm},
-					      {SLOT_ADDR, task->set_flags.addr},
-					      {SLOT_PTE, task->set_flags.pte},
-					      {SLOT_ENTRY, task->set_flags.entry},
-					      {SLOT_DIRTY, task->set_flags.dirty}};
-		for (size_t i = 0; i < 5; i++)
-			if (!(full.has & 1u << values[i][0]) && task->set_flags.has & 1u << values[i][0]) {
-				full.slot[values[i][0]] = values[i][1];
-				full.has |= 1u << values[i][0];
-			}
+		uint32_t had = task->set_flags.has & ~raw->has;
+
+		if (!mm)
+			mm = had & 1u << SLOT_MM ? pointer_mm(in, raw, task->set_flags.mm)
+						 : event_mm(in, raw, task);
+		if (had & 1u << SLOT_ADDR)
+			addr = task->set_flags.addr;
+		if (had & 1u << SLOT_ENTRY)
+			entry = task->set_flags.entry;
+		if (had & 1u << SLOT_DIRTY)
+			dirty = task->set_flags.dirty;
 		if (task->set_flags.has & 1u << SLOT_PTE)
 			old_entry = task->set_flags.pte;
 		task->set_flags.valid = false;
 	}
-
-	uint32_t mm = event_mm(in, &full, task);
-	uint64_t addr = HAS(&full, ADDR) ? full.slot[SLOT_ADDR] : task->fault.addr;
-	uint64_t entry = HAS(&full, ENTRY) ? full.slot[SLOT_ENTRY] : 0;
-	bool dirty = HAS(&full, DIRTY) ? full.slot[SLOT_DIRTY] : task->fault.write;
-	bool changed = HAS(&full, RET) && (int32_t)full.slot[SLOT_RET] != 0;
 	enum level level = upgrade_level(in, task, raw, entry);
 	uint64_t pages = 1;
 	unsigned int flags = task->fault.active && !task->fault.hardware ? EVENT_REMOTE : 0;
@@ -663,13 +672,9 @@ static void on_copy_range(struct interpreter *in, const struct raw_event *raw, s
 {
 	uint32_t mm;
 
-	if (HAS(raw, MM2)) {
-		struct raw_event source = *raw;
-
-		source.slot[SLOT_MM] = raw->slot[SLOT_MM2];
-		source.has |= 1u << SLOT_MM;
+	if (HAS(raw, MM2) && raw->slot[SLOT_MM2]) {
 		bind_pointer(in, raw, task, raw->slot[SLOT_MM2]);
-		mm = event_mm(in, &source, task);
+		mm = pointer_mm(in, raw, raw->slot[SLOT_MM2]);
 	} else {
 		mm = own_mm(in, raw, task);
 	}

@@ -17,7 +17,7 @@
 /* Per page and policy. */
 struct page_policy {
 	uint64_t flush_seq; /* when all CPUs were last rid of it (event ordinal); 0: never seen */
-	uint32_t open;      /* first open exposure + 1 */
+	uint32_t open;      /* newest exposure of it + 1; may be out of date, see engine.c */
 };
 
 /* 16 pages that lie together. */
@@ -28,6 +28,7 @@ struct leaf {
 	uint16_t present;  /* bit per page: a fault has shown it mapped */
 	uint16_t writable; /* its PTE was last seen writable */
 	uint64_t upgrade_ns[LEAF_PAGES]; /* when its last write upgrade was complete; 0: none seen */
+	uint32_t reuses[LEAF_PAGES];     /* wp reuses by PTE, the point that is reached most */
 	/* followed by struct page_policy [LEAF_PAGES][nr_policies] */
 };
 

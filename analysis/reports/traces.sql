@@ -2,6 +2,6 @@
 -- The recordings in the database
 -- title: Recordings
 SELECT trace, kernel, arch, cpus, events, last_ns - first_ns AS span_ns, lost_events AS lost,
-       lost_unknown, kernel_policy, tasks, tasks_unknown_mm, bytes, sha, format, compression, clock,
+       lost_unknown, kernel_policy, tasks, tasks_unknown_mm, bytes, hash, format, compression, clock,
        page_bytes, buffers, cpus_with_events, events_used, overrun, dropped, arch_source
 FROM traces ORDER BY id;
