@@ -95,6 +95,19 @@ static int make_plan(struct trace *t, struct decode_plan *plan, struct trace_err
 	return 0;
 }
 
+/* Puts the plain 64-bit numbers first: they need no case by case. */
+static void sort_fields(struct decode_plan *plan)
+{
+	for (unsigned int i = 0; i < plan->nr_fields; i++) {
+		typeof(plan->fields[0]) field = plan->fields[i];
+
+		if ((field.load & ~(unsigned int)LOAD_SIGNED) != 3)
+			continue;
+		plan->fields[i] = plan->fields[plan->nr_words];
+		plan->fields[plan->nr_words++] = field;
+	}
+}
+
 static int by_number(const void *a, const void *b)
 {
 	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
@@ -144,6 +157,7 @@ struct decoder *decoder_new(struct trace *t, struct trace_error *err)
 			decoder_free(d);
 			return NULL;
 		}
+		sort_fields(plan);
 		if (formats[i].id >= 0 && formats[i].id < NR_IDS && !d->by_id[formats[i].id])
 			d->by_id[formats[i].id] = (uint32_t)d->nr_plans;
 	}
@@ -257,7 +271,9 @@ bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event 
 		d->too_short++;
 		return false;
 	}
-	for (unsigned int i = 0; i < plan->nr_fields; i++)
+	for (unsigned int i = 0; i < plan->nr_words; i++)
+		memcpy(&raw->slot[plan->fields[i].slot], rec->data + plan->fields[i].offset, 8);
+	for (unsigned int i = plan->nr_words; i < plan->nr_fields; i++)
 		raw->slot[plan->fields[i].slot] = load(rec->data, plan->fields[i].offset,
 						       plan->fields[i].load);
 	if (plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON))

@@ -38,7 +38,7 @@ struct decode_plan {
 	enum tlbi_context site_context;
 	uint64_t events;            /* records seen */
 	uint64_t reasons[8];        /* role TLB_FLUSH: by reason, the last one: unknown ones */
-	uint8_t nr_fields;
+	uint8_t nr_fields, nr_words; /* the first nr_words are plain 64-bit numbers */
 	uint32_t size;              /* bytes a record must have for all its numbers */
 	struct {
 		uint8_t slot;

@@ -113,8 +113,8 @@ struct cpu {
 /* Decisions by page, until they are handed on. */
 struct page_count {
 	uint64_t key; /* address | point << 3 | level */
+	uint64_t count;
 	uint32_t mm;
-	uint32_t count;
 };
 
 struct instance {
@@ -134,7 +134,7 @@ struct engine {
 	unsigned int words;
 	uint64_t seq;
 	struct cpu *cpus;
-	uint64_t *lazy, *unsure, *scratch, *candidates, *view_set, *everyone;
+	uint64_t *lazy, *unsure, *scratch, *candidates, *view_set, *everyone, *covered, *reached;
 	unsigned int asking; /* the policy whose hook runs */
 	bool any_unsure;
 	struct mm **mms;
@@ -339,7 +339,7 @@ struct engine *engine_new(const struct engine_config *config)
 			    config->nr_policies * sizeof(((struct residence *)NULL)->policy[0]);
 	e->homes = calloc(e->config.nr_cpus, sizeof(*e->homes));
 	e->cpus = calloc(e->config.nr_cpus, sizeof(*e->cpus));
-	e->lazy = calloc((size_t)e->words * 6, sizeof(uint64_t));
+	e->lazy = calloc((size_t)e->words * 8, sizeof(uint64_t));
 	e->counts_mask = (1u << 12) - 1;
 	e->counts = calloc(e->counts_mask + 1, sizeof(*e->counts));
 	pages_init(&e->pages, config->nr_policies);
@@ -350,6 +350,8 @@ struct engine *engine_new(const struct engine_config *config)
 	e->candidates = e->scratch + e->words;
 	e->view_set = e->candidates + e->words;
 	e->everyone = e->view_set + e->words;
+	e->covered = e->everyone + e->words;
+	e->reached = e->covered + e->words;
 	e->time_width_ns = 1000000;
 	for (unsigned int i = 0; i < config->nr_policies; i++)
 		if (instance_init(e, &e->instances[i], &config->policies[i]))
@@ -413,7 +415,7 @@ static size_t count_slot(const struct page_count *counts, size_t mask, uint64_t 
 }
 
 static void count_page(struct engine *e, uint32_t mm, uint64_t addr, unsigned int point,
-		       unsigned int level, uint32_t n)
+		       unsigned int level, uint64_t n)
 {
 	uint64_t key = (addr & ~UINT64_C(0xfff)) | point << 3 | level;
 	size_t i = count_slot(e->counts, e->counts_mask, key, mm);
@@ -423,7 +425,7 @@ static void count_page(struct engine *e, uint32_t mm, uint64_t addr, unsigned in
 			size_t size = (e->counts_mask + 1) * 4;
 			struct page_count *more = NULL;
 
-			/* A quarter of a million pages are enough to keep: 6 MiB. */
+			/* A quarter of a million pages are enough to keep: 12 MiB. */
 			if (size <= 1u << 19)
 				more = calloc(size, sizeof(*more));
 			if (!more) {
@@ -522,7 +524,7 @@ static void count_mm(struct engine *e, struct mm *mm, unsigned int policy, unsig
 static struct page_policy *policy_of(const struct engine *e, uint32_t leaf, unsigned int slot,
 				     unsigned int policy)
 {
-	return leaf_policy(&e->pages, pages_leaf(&e->pages, leaf), slot, policy);
+	return &leaf_page(&e->pages, pages_leaf(&e->pages, leaf), slot)->policy[policy];
 }
 
 static bool alive(const struct engine *e, const struct exposure *x)
@@ -1202,7 +1204,7 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 {
 	struct instance *in = &e->instances[policy];
 	struct policy_cell cell = in->policy->table[event->point][event->level];
-	uint64_t covered[e->words], reached[e->words];
+	uint64_t *covered = e->covered, *reached = e->reached;
 	struct bound flushes = {event->sure.low, event->sure.estimate, event->sure.high};
 	bool none = true;
 	enum scope used = SCOPE_NONE;
@@ -1280,7 +1282,7 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	struct policy_result *r = &in->result;
 	const struct policy_cell *upgrade = &in->policy->table[POINT_WP_REUSE][event->level];
 	bool leaves_stale = upgrade->act[0].scope == SCOPE_NONE || upgrade->act[0].scope == SCOPE_LOCAL;
-	uint64_t upgraded_ns = pages_leaf(&e->pages, leaf)->upgrade_ns[slot];
+	uint64_t upgraded_ns = leaf_page(&e->pages, pages_leaf(&e->pages, leaf), slot)->upgrade_ns;
 	struct mm *mm = mm_find(e, event->mm);
 
 	for (uint32_t ref = open_of(e, mm, leaf, slot, policy); ref;
@@ -1328,7 +1330,7 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 			mm->pages++;
 		}
 		if (event->point == POINT_WP_REUSE && event->level == LEVEL_PTE)
-			l->reuses[slot] += event->sure.estimate;
+			leaf_page(&e->pages, l, slot)->reuses += event->sure.estimate;
 		else if (event->sure.estimate)
 			count_page(e, event->mm, event->addr, event->point, event->level, 1);
 	} else if (event->point == POINT_PROTECT || event->point == POINT_NUMA) {
@@ -1353,7 +1355,7 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 		if (leaf == NO_LEAF || !event->sure.estimate)
 			break;
 		pages_leaf(&e->pages, leaf)->writable |= (uint16_t)(1u << slot);
-		pages_leaf(&e->pages, leaf)->upgrade_ns[slot] = event->time_ns;
+		leaf_page(&e->pages, pages_leaf(&e->pages, leaf), slot)->upgrade_ns = event->time_ns;
 		if (event->point == POINT_COW)
 			break;
 		/* An entry that allowed too much allows what it should again. */
@@ -1423,12 +1425,15 @@ static void on_idle(struct engine *e, const struct tlb_event *event)
 static void hand_on_mm(struct engine *e, uint32_t number, const struct mm *mm)
 {
 	for (uint32_t leaf = mm->leaves; leaf != NO_LEAF; leaf = pages_leaf(&e->pages, leaf)->next) {
-		const struct leaf *l = pages_leaf(&e->pages, leaf);
+		struct leaf *l = pages_leaf(&e->pages, leaf);
 
-		for (unsigned int slot = 0; slot < LEAF_PAGES; slot++)
-			if (l->reuses[slot])
+		for (unsigned int slot = 0; slot < LEAF_PAGES; slot++) {
+			uint64_t n = leaf_page(&e->pages, l, slot)->reuses;
+
+			if (n)
 				count_page(e, number, (l->number << LEAF_SHIFT | slot) << e->config.page_shift,
-					   POINT_WP_REUSE, LEVEL_PTE, l->reuses[slot]);
+					   POINT_WP_REUSE, LEVEL_PTE, n);
+		}
 	}
 	for (uint32_t i = 0; i < mm->nr_rows; i++)
 		e->config.sink.flush_mm(e->config.sink.context, mm->rows[i].key >> 16, number,
@@ -1481,6 +1486,16 @@ static void on_present(struct engine *e, const struct tlb_event *event)
 	l->present |= (uint16_t)(1u << slot);
 	if (event->flags & EVENT_WRITE)
 		l->writable |= (uint16_t)(1u << slot);
+}
+
+void engine_hint(void *engine, uint32_t number, uint64_t addr)
+{
+	struct engine *e = engine;
+	uint64_t page = addr >> e->config.page_shift;
+	uint32_t leaf = pages_find(&e->pages, number, page);
+
+	if (leaf != NO_LEAF)
+		__builtin_prefetch(leaf_page(&e->pages, pages_leaf(&e->pages, leaf), page & (LEAF_PAGES - 1)), 1);
 }
 
 void engine_event(void *engine, const struct tlb_event *event)

@@ -112,6 +112,9 @@ void engine_free(struct engine *e);
 /* Takes one event; a struct interpret_sink may point here with the engine as its context. */
 void engine_event(void *engine, const struct tlb_event *event);
 
+/* An event on this page is likely to come soon: its state is brought near. Changes nothing. */
+void engine_hint(void *engine, uint32_t mm, uint64_t addr);
+
 /* Distinct pages that events of MM touched: of a living one, or of the one that ended last. */
 uint64_t engine_mm_pages(const struct engine *e, uint32_t mm);
 

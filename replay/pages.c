@@ -13,7 +13,8 @@
 void pages_init(struct pages *p, unsigned int nr_policies)
 {
 	*p = (struct pages){.nr_policies = nr_policies, .free = NO_LEAF, .last_leaf = NO_LEAF};
-	p->leaf_size = sizeof(struct leaf) + (size_t)LEAF_PAGES * nr_policies * sizeof(struct page_policy);
+	p->page_size = sizeof(struct page) + nr_policies * sizeof(struct page_policy);
+	p->leaf_size = (LEAF_HEADER + LEAF_PAGES * p->page_size + 63) & ~(size_t)63;
 }
 
 void pages_free(struct pages *p)
@@ -116,7 +117,7 @@ static uint32_t take_leaf(struct pages *p)
 			p->chunks = more;
 			p->max_chunks = max;
 		}
-		p->chunks[p->nr_chunks] = malloc(256 * p->leaf_size);
+		p->chunks[p->nr_chunks] = aligned_alloc(64, 256 * p->leaf_size);
 		if (!p->chunks[p->nr_chunks])
 			return NO_LEAF;
 		p->nr_chunks++;

@@ -20,21 +20,27 @@ struct page_policy {
 	uint32_t open;      /* newest exposure of it + 1; may be out of date, see engine.c */
 };
 
-/* 16 pages that lie together. */
+/* One page; with three policies, one cache line. */
+struct page {
+	uint64_t upgrade_ns; /* when its last write upgrade was complete; 0: none seen */
+	uint64_t reuses;     /* wp reuses by PTE, the point that is reached most */
+	struct page_policy policy[];
+};
+
+/* 16 pages that lie together; they follow the leaf at LEAF_HEADER. */
 struct leaf {
 	uint64_t number;   /* page number >> LEAF_SHIFT */
 	uint32_t mm;
 	uint32_t next;     /* of the same mm, or of the free list */
 	uint16_t present;  /* bit per page: a fault has shown it mapped */
 	uint16_t writable; /* its PTE was last seen writable */
-	uint64_t upgrade_ns[LEAF_PAGES]; /* when its last write upgrade was complete; 0: none seen */
-	uint32_t reuses[LEAF_PAGES];     /* wp reuses by PTE, the point that is reached most */
-	/* followed by struct page_policy [LEAF_PAGES][nr_policies] */
 };
+
+#define LEAF_HEADER 64 /* bytes */
 
 struct pages {
 	unsigned int nr_policies;
-	size_t leaf_size;     /* bytes */
+	size_t leaf_size, page_size; /* bytes, of a leaf with its pages and of one page's state */
 	char **chunks;
 	size_t nr_chunks, max_chunks;
 	uint32_t nr_leaves;   /* ever made */
@@ -53,10 +59,9 @@ static inline struct leaf *pages_leaf(const struct pages *p, uint32_t leaf)
 	return (struct leaf *)(p->chunks[leaf >> 8] + (leaf & 255) * p->leaf_size);
 }
 
-static inline struct page_policy *leaf_policy(const struct pages *p, struct leaf *leaf, unsigned int slot,
-					      unsigned int policy)
+static inline struct page *leaf_page(const struct pages *p, struct leaf *leaf, unsigned int slot)
 {
-	return (struct page_policy *)(leaf + 1) + slot * p->nr_policies + policy;
+	return (struct page *)((char *)leaf + LEAF_HEADER + slot * p->page_size);
 }
 
 /* The leaf of page PAGE (number) of MM; NO_LEAF if there is none. */

@@ -2,12 +2,10 @@
 #include "replay/replay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/msg.h"
 #include "common/param.h"
@@ -148,43 +146,6 @@ static unsigned int find_arch(struct trace *t, const struct decoder *d, const ch
 	return 0;
 }
 
-/*
- * FNV-1a over the file's 64-bit words in four lanes, and over its last bytes: an identity, not a
- * checksum against malice. Four lanes, so that it runs at the speed of reading.
- */
-static int hash_file(const char *path, uint64_t *hash)
-{
-	static const size_t size = 1 << 18;
-	static const uint64_t prime = UINT64_C(0x100000001b3);
-	uint64_t lane[4] = {UINT64_C(0xcbf29ce484222325), 1, 2, 3};
-	uint64_t *block = malloc(size);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t filled = 0;
-	ssize_t got = -1;
-
-	while (block && fd >= 0 && (got = read(fd, (char *)block + filled, size - filled)) > 0) {
-		filled += (size_t)got;
-		if (filled < size)
-			continue;
-		for (size_t i = 0; i < size / 8; i += 4) {
-			lane[0] = (lane[0] ^ block[i]) * prime;
-			lane[1] = (lane[1] ^ block[i + 1]) * prime;
-			lane[2] = (lane[2] ^ block[i + 2]) * prime;
-			lane[3] = (lane[3] ^ block[i + 3]) * prime;
-		}
-		filled = 0;
-	}
-	for (size_t i = 0; block && i < filled; i++)
-		lane[i & 3] = (lane[i & 3] ^ ((unsigned char *)block)[i]) * prime;
-	if (fd >= 0)
-		close(fd);
-	free(block);
-	*hash = lane[0];
-	for (unsigned int k = 1; k < 4; k++)
-		*hash = (*hash ^ lane[k]) * prime;
-	return got < 0 ? -EIO : 0;
-}
-
 /* Everything that one recording needs while it is replayed. */
 struct run {
 	struct trace *trace;
@@ -205,6 +166,11 @@ static void sink_mm_done(void *context, const struct mm_identity *mm)
 static void sink_event(void *context, const struct tlb_event *event)
 {
 	engine_event(((struct run *)context)->engine, event);
+}
+
+static void sink_hint(void *context, uint32_t mm, uint64_t addr)
+{
+	engine_hint(((struct run *)context)->engine, mm, addr);
 }
 
 static int read_events(struct run *run, const struct replay_options *options, struct results_input *input,
@@ -291,10 +257,6 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		snprintf(err->text, sizeof(err->text), "%s", terr.text);
 		goto out;
 	}
-	if (hash_file(path, &input.hash)) {
-		snprintf(err->text, sizeof(err->text), "%s: %s", path, strerror(errno));
-		goto out;
-	}
 	arch = find_arch(run.trace, run.decoder, &input.arch, &input.arch_source);
 	if (!input.cost && arch)
 		input.cost = cost_find(arch == ARCH_ARM64 ? "arm64-generic" : "x86-generic");
@@ -313,7 +275,8 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		.max_rows = MAX_EXPOSURE_ROWS,
 		.sink = {.context = results, .page = results_page, .flush_mm = results_flush_mm},
 	};
-	struct interpret_sink sink = {.context = &run, .event = sink_event, .mm_done = sink_mm_done};
+	struct interpret_sink sink = {.context = &run, .event = sink_event, .hint = sink_hint,
+				      .mm_done = sink_mm_done};
 	run.engine = engine_new(&config);
 	run.interpreter = interpreter_new(run.trace, run.decoder, arch, &sink);
 	run.cpu_events = calloc(trace_info(run.trace)->nr_entries + 1, sizeof(*run.cpu_events));
@@ -325,6 +288,11 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	ret = read_events(&run, options, &input, err);
 	if (ret)
 		goto out;
+	ret = trace_hash(run.trace, &input.hash, &terr);
+	if (ret) {
+		snprintf(err->text, sizeof(err->text), "%s", terr.text);
+		goto out;
+	}
 	input.trace = run.trace;
 	input.decoder = run.decoder;
 	input.interpreter = run.interpreter;

@@ -6,8 +6,8 @@
  * whose size depends on how many CPUs share BLOCKS_TOTAL: small enough to stay in the cache between
  * the read and its use, large enough that a system call serves thousands of events. Compressed data
  * dictates its own blocks: one chunk (ten pages as trace-cmd writes them) is a block. Where pages
- *are large and CPUs are many, that would be too much: a block then takes a part of the chunk, and
- *the chunk is decompressed again for the next part. Time is what is left to pay with.
+ * are large and CPUs are many, that would be too much: a block then takes a part of the chunk, and
+ * the chunk is decompressed again for the next part. Time is what is left to pay with.
  *
  *	section of a CPU, zstd:  u32 chunks | u32 csize | u32 usize | csize bytes | u32 csize | ...
  *
@@ -24,6 +24,8 @@
 #include <string.h>
 
 #include <zstd.h>
+
+#include "replay/hash.h"
 
 #define BLOCKS_TOTAL (4ULL << 20)  /* bytes that plain blocks of all CPUs take, about */
 #define BLOCK_MAX    (256U << 10)  /* bytes */
@@ -95,6 +97,7 @@ static int next_plain(struct stream *s, struct stream_pool *pool, struct trace_e
 	ret = source_read(pool->src, s->block, size, s->offset + s->pos, err);
 	if (ret)
 		return ret;
+	s->hash = hash_bytes(s->hash, s->block, size);
 	s->base = s->offset + s->pos;
 	s->block_used = size;
 	s->pos += size;
@@ -163,6 +166,7 @@ static int next_chunk(struct stream *s, struct stream_pool *pool, struct trace_e
 		memcpy(s->block, out + s->given, part);
 	s->given += part;
 	if (s->given == usize) {
+		s->hash = hash_bytes(s->hash, pool->packed, csize);
 		s->chunks--;
 		s->given = 0;
 		s->pos += sizeof(header) + csize;

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "replay/container.h"
+#include "replay/hash.h"
 #include "replay/page.h"
 
 struct node {
@@ -130,6 +131,43 @@ void trace_progress(const struct trace *t, uint64_t *done, uint64_t *total)
 {
 	*done = t->pool.consumed;
 	*total = t->total;
+}
+
+int trace_hash(const struct trace *t, uint64_t *hash, struct trace_error *err)
+{
+	const struct trace_info *info = &t->c.info;
+	uint64_t h = hash_mix(0, info->file_size), at = 0;
+	unsigned char block[16384];
+
+	for (size_t i = 0; i < info->nr_entries; i++)
+		h = hash_mix(h, t->cursors[i].stream.hash);
+	/* What lies between the CPUs' sections: headers, formats, options. */
+	while (at < info->file_size) {
+		uint64_t next = info->file_size, skip = 0;
+
+		for (size_t i = 0; i < info->nr_entries; i++) {
+			const struct trace_cpu *c = &info->cpus[i];
+
+			if (!c->file_size || c->file_offset + c->file_size <= at)
+				continue;
+			if (c->file_offset <= at)
+				skip = c->file_offset + c->file_size;
+			else if (c->file_offset < next)
+				next = c->file_offset;
+		}
+		if (skip) {
+			at = skip;
+			continue;
+		}
+		size_t size = next - at < sizeof(block) ? next - at : sizeof(block);
+		int ret = source_read(&t->c.src, block, size, at, err);
+		if (ret)
+			return ret;
+		h = hash_bytes(h, block, size);
+		at += size;
+	}
+	*hash = h;
+	return 0;
 }
 
 int trace_find_field(struct trace *t, const struct trace_format *f, const char *name,

@@ -122,6 +122,12 @@ int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *er
 /* Bytes of event data consumed so far and in all, for a progress line. */
 void trace_progress(const struct trace *t, uint64_t *done, uint64_t *total);
 
+/*
+ * After the last event: an identity of the whole file's bytes (see hash.h), of which the events' part
+ * was taken while they were read. Returns 0, or a negative errno with ERR filled.
+ */
+int trace_hash(const struct trace *t, uint64_t *hash, struct trace_error *err);
+
 /* Where one field of a format lies. */
 struct trace_field {
 	uint32_t offset; /* bytes from the start of the payload */

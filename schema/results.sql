@@ -13,7 +13,7 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE traces(
   id INTEGER PRIMARY KEY,
   trace TEXT NOT NULL UNIQUE,        -- base name of the file, "#2", "#3" behind it if repeated
-  hash TEXT NOT NULL,                -- 64 bits over the file's bytes (FNV-1a in four lanes), hex
+  hash TEXT NOT NULL,                -- identity of the file's bytes, 64 bits, hex
   bytes INTEGER NOT NULL,            -- size of the file
   format INTEGER NOT NULL,           -- trace.dat version
   compression TEXT NOT NULL,
