@@ -92,14 +92,17 @@ static bool switch_flushes(struct x86_state *s, const struct x86_params *params,
 	return true;
 }
 
-/* A flush of the mm: the CPUs that it reaches now are up to date, all others are behind. */
-static void bump(struct x86_state *s, const struct policy_view *view, uint32_t mm, bool lazy_too)
+/*
+ * A flush of the mm: the CPUs that run it are up to date afterwards, all others are behind. A lazy CPU
+ * that is interrupted leaves the mm instead of flushing it, and finds itself behind when it comes back.
+ */
+static void bump(struct x86_state *s, const struct policy_view *view, uint32_t mm)
 {
 	const uint64_t *loaded = view->loaded(view, mm), *lazy = view->lazy(view);
 	uint32_t generation = ++*generation_of(s, mm);
 
 	for (unsigned int w = 0; w < view->words; w++) {
-		uint64_t reached = loaded[w] & (lazy_too ? ~UINT64_C(0) : ~lazy[w]);
+		uint64_t reached = loaded[w] & ~lazy[w];
 
 		while (reached) {
 			struct cpu *cpu = &s->cpus[w * 64 + (unsigned int)__builtin_ctzll(reached)];
@@ -135,7 +138,7 @@ static void decide(const struct policy_view *view, const void *params, void *sta
 		if (act->reach == REACH_HULL && (!event->pages || event->pages > (uint64_t)own->ceiling))
 			act->reach = event->point == POINT_KERNEL ? REACH_ALL : REACH_MM;
 		if (event->mm && event->sure.estimate && act->scope == SCOPE_MASK)
-			bump(s, view, event->mm, act->flags & ACT_LAZY);
+			bump(s, view, event->mm);
 	}
 }
 
