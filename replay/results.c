@@ -357,7 +357,7 @@ static void note(struct job *j, const char *kind, const char *subject, int64_t n
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	put(j->r, j->notes, "issis", j->trace, kind, subject, n, text);
+	put(j->r, j->notes, "issns", j->trace, kind, subject, (int)(n != 0), n, text);
 }
 
 /* The file's base name, with "#2" and so on behind it if the database has that name already. */
@@ -545,7 +545,7 @@ static void write_notes(struct job *j)
 		note(j, "unknown", "snapshot", (int64_t)c->snapshot_tasks,
 		     "the task snapshot has no end mark or a wrong count");
 	if (c->remote_faults)
-		note(j, "format", "remote faults", (int64_t)c->remote_faults,
+		note(j, "skipped", "remote faults", (int64_t)c->remote_faults,
 		     "faults on behalf of another mm or without user registers: they fill no TLB");
 	note(j, "assumed", "share", 0,
 	     "the estimate of stale entries rests on share and write_share, which are assumed unless given");
@@ -714,7 +714,7 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 	}
 	sqlite3_finalize(stmt);
 	if (res->rows_left_out)
-		note(j, "format", inst->spec, (int64_t)res->rows_left_out,
+		note(j, "left out", inst->spec, (int64_t)res->rows_left_out,
 		     "stale entries that are in the sums and not among the single rows (the longest are kept)");
 }
 
@@ -882,7 +882,7 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 	run(j->r, sql);
 	int64_t rest = one_number(j->r, "SELECT max(0, count(*) - 100000) FROM temp.page_sums");
 	if (rest > 0)
-		note(j, "format", "pages", rest,
+		note(j, "left out", "pages", rest,
 		     "rows of v_page that are added up under page NULL; the hottest %d are kept", MAX_PAGE_ROWS);
 	run(j->r, "DROP TABLE temp.page_sums");
 	stmt = insert_into(j->r, "runs", 4);

@@ -39,8 +39,8 @@ CREATE TABLE traces(
 
 -- What a recording could not show, or what was done with it; one sentence each.
 CREATE TABLE notes(trace INTEGER NOT NULL REFERENCES traces(id),
-  kind TEXT NOT NULL,                -- unseen, unplaced, skipped, lost, assumed, format
-  subject TEXT NOT NULL, n INTEGER, text TEXT NOT NULL);
+  kind TEXT NOT NULL,                -- lost, unseen, unplaced, unknown, skipped, assumed, left out
+  subject TEXT NOT NULL, n INTEGER, text TEXT NOT NULL); -- n: NULL where nothing is counted
 
 CREATE TABLE cpus(trace INTEGER NOT NULL REFERENCES traces(id), cpu INTEGER NOT NULL,
   buffer TEXT NOT NULL, events INTEGER NOT NULL, lost_events INTEGER NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE selfcheck(trace INTEGER NOT NULL REFERENCES traces(id), policy TEXT
   point TEXT NOT NULL, level TEXT NOT NULL, recorded INTEGER, replayed INTEGER NOT NULL,
   source TEXT NOT NULL);             -- events, tlbi-only, unseen
 CREATE TABLE verdicts(policy INTEGER NOT NULL REFERENCES policies(id), verdict TEXT NOT NULL,
-  witness TEXT, unseen INTEGER);
+  witness TEXT, unseen INTEGER);     -- unseen: decision points of the policy that nothing shows
 
 -- The interface ---------------------------------------------------------------------------------
 
