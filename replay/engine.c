@@ -72,9 +72,10 @@ struct flush_note {
 /* So many notes of one CPU are worth a pass over the records, after which they can go. */
 #define MAX_NOTES 4096
 
+/* What an mm adds to struct policy_result.flush, once it ends. */
 struct mm_row {
-	struct bound flushes;
-	uint32_t key; /* policy << 16 | point << 8 | scope */
+	struct flush_count count;
+	uint32_t key; /* see row_key() */
 };
 
 struct mm {
@@ -83,10 +84,13 @@ struct mm {
 	uint32_t leaves, nr_leaves;
 	uint64_t pages;
 	uint64_t *loaded;      /* bitmap: CPUs that have it loaded */
+	uint64_t last_unload;  /* ordinal: when a CPU last left it */
 	struct mm_row *rows;
 	uint32_t nr_rows, max_rows;
 	struct {
 		uint64_t flush_seq; /* all of it was flushed on every CPU */
+		uint64_t *holders;  /* CPUs that may hold entries of pages not flushed since... */
+		bool holders_known; /* ...if it is up to date */
 		char *exposures;    /* records, nr of them, some of them over ("dead") */
 		uint32_t nr, max, dead;
 		uint32_t permissions; /* records that may end by a later change of permission */
@@ -134,7 +138,7 @@ struct engine {
 	unsigned int words;
 	uint64_t seq;
 	struct cpu *cpus;
-	uint64_t *lazy, *unsure, *scratch, *candidates, *view_set, *everyone, *covered, *reached;
+	uint64_t *lazy, *unsure, *scratch, *stale, *holders, *view_set, *everyone, *covered, *reached;
 	unsigned int asking; /* the policy whose hook runs */
 	bool any_unsure;
 	struct mm **mms;
@@ -142,6 +146,10 @@ struct engine {
 	struct pages pages;
 	size_t exposure_size, residence_size;
 	const struct residence **homes; /* by CPU, of the mm that is being closed */
+	struct {
+		uint64_t from, to;     /* holds for exposures that began at ordinals [from, to) */
+		uint64_t *ran, *noted; /* see find_since() */
+	} since;
 	struct page_count *counts;
 	size_t counts_mask, nr_counts;
 	uint64_t time_start_ns, time_width_ns;
@@ -176,16 +184,29 @@ static void set_bit(uint64_t *set, unsigned int cpu, bool value)
 		set[cpu / 64] &= ~(UINT64_C(1) << (cpu % 64));
 }
 
-static void clear_set(const struct engine *e, uint64_t *set)
+/* Most machines have no more than 64 CPUs: the first word is done in line, the others by a call. */
+static void set_all(const struct engine *e, uint64_t *set, bool value)
 {
-	for (unsigned int w = 0; w < e->words; w++)
-		set[w] = 0;
+	set[0] = value ? UINT64_MAX : 0;
+	if (__builtin_expect(e->words > 1, false))
+		memset(set + 1, value ? 0xff : 0, (e->words - 1) * sizeof(*set));
 }
 
-static void fill_set(const struct engine *e, uint64_t *set)
+static void copy_set(const struct engine *e, uint64_t *to, const uint64_t *from)
 {
-	for (unsigned int w = 0; w < e->words; w++)
-		set[w] = UINT64_MAX;
+	to[0] = from[0];
+	if (__builtin_expect(e->words > 1, false))
+		memcpy(to + 1, from + 1, (e->words - 1) * sizeof(*to));
+}
+
+/* Without an instruction for it (x86-64 of old), a loop is the fastest for the few that there are. */
+static unsigned int count_word(uint64_t bits)
+{
+	unsigned int n = 0;
+
+	for (; bits; bits &= bits - 1)
+		n++;
+	return n;
 }
 
 static unsigned int count_bits(const struct engine *e, const uint64_t *set)
@@ -193,7 +214,7 @@ static unsigned int count_bits(const struct engine *e, const uint64_t *set)
 	unsigned int n = 0;
 
 	for (unsigned int w = 0; w < e->words; w++)
-		n += (unsigned int)__builtin_popcountll(set[w]);
+		n += count_word(set[w]);
 	return n;
 }
 
@@ -224,12 +245,14 @@ static struct mm *mm_make(struct engine *e, uint32_t number)
 	}
 	mm = calloc(1, sizeof(*mm) + e->config.nr_policies * sizeof(mm->policy[0]));
 	if (mm)
-		mm->loaded = calloc(e->words, sizeof(uint64_t));
+		mm->loaded = calloc((size_t)e->words * (e->config.nr_policies + 1), sizeof(uint64_t));
 	if (!mm || !mm->loaded) {
 		free(mm);
 		e->failed = true;
 		return NULL;
 	}
+	for (unsigned int p = 0; p < e->config.nr_policies; p++)
+		mm->policy[p].holders = mm->loaded + (size_t)(p + 1) * e->words;
 	mm->leaves = NO_LEAF;
 	return e->mms[number] = mm;
 }
@@ -339,7 +362,7 @@ struct engine *engine_new(const struct engine_config *config)
 			    config->nr_policies * sizeof(((struct residence *)NULL)->policy[0]);
 	e->homes = calloc(e->config.nr_cpus, sizeof(*e->homes));
 	e->cpus = calloc(e->config.nr_cpus, sizeof(*e->cpus));
-	e->lazy = calloc((size_t)e->words * 8, sizeof(uint64_t));
+	e->lazy = calloc((size_t)e->words * 11, sizeof(uint64_t));
 	e->counts_mask = (1u << 12) - 1;
 	e->counts = calloc(e->counts_mask + 1, sizeof(*e->counts));
 	pages_init(&e->pages, config->nr_policies);
@@ -347,11 +370,14 @@ struct engine *engine_new(const struct engine_config *config)
 		goto fail;
 	e->unsure = e->lazy + e->words;
 	e->scratch = e->unsure + e->words;
-	e->candidates = e->scratch + e->words;
-	e->view_set = e->candidates + e->words;
+	e->stale = e->scratch + e->words;
+	e->holders = e->stale + e->words;
+	e->view_set = e->holders + e->words;
 	e->everyone = e->view_set + e->words;
 	e->covered = e->everyone + e->words;
 	e->reached = e->covered + e->words;
+	e->since.ran = e->reached + e->words;
+	e->since.noted = e->since.ran + e->words;
 	e->time_width_ns = 1000000;
 	for (unsigned int i = 0; i < config->nr_policies; i++)
 		if (instance_init(e, &e->instances[i], &config->policies[i]))
@@ -489,20 +515,17 @@ static size_t bucket_of(struct engine *e, uint64_t time_ns)
 	return e->bucket;
 }
 
-static void count_mm(struct engine *e, struct mm *mm, unsigned int policy, unsigned int point,
-		     unsigned int scope, const struct bound *flushes)
+static uint32_t row_key(unsigned int policy, unsigned int point, unsigned int scope, unsigned int level)
 {
-	uint32_t key = policy << 16 | point << 8 | scope, last = mm->policy[policy].last_row;
+	return policy << 24 | point << 16 | scope << 8 | level;
+}
 
-	if (last < mm->nr_rows && mm->rows[last].key == key) {
-		add_bound(&mm->rows[last].flushes, flushes);
-		return;
-	}
+static struct mm_row *row_make(struct engine *e, struct mm *mm, unsigned int policy, uint32_t key)
+{
 	for (uint32_t i = 0; i < mm->nr_rows; i++)
 		if (mm->rows[i].key == key) {
-			add_bound(&mm->rows[i].flushes, flushes);
 			mm->policy[policy].last_row = i;
-			return;
+			return &mm->rows[i];
 		}
 	if (mm->nr_rows == mm->max_rows) {
 		uint32_t max = mm->max_rows ? mm->max_rows * 2 : 8;
@@ -510,13 +533,30 @@ static void count_mm(struct engine *e, struct mm *mm, unsigned int policy, unsig
 
 		if (!more) {
 			e->failed = true;
-			return;
+			return NULL;
 		}
 		mm->rows = more;
 		mm->max_rows = max;
 	}
 	mm->policy[policy].last_row = mm->nr_rows;
-	mm->rows[mm->nr_rows++] = (struct mm_row){.flushes = *flushes, .key = key};
+	mm->rows[mm->nr_rows] = (struct mm_row){.key = key};
+	return &mm->rows[mm->nr_rows++];
+}
+
+/* The count of one action of POLICY: the mm's, or where there is none the result's own. */
+static struct flush_count *count_of(struct engine *e, struct mm *mm, unsigned int policy,
+				    const struct tlb_event *event, enum scope scope)
+{
+	struct flush_count *total = &e->instances[policy].result.flush[event->point][event->level][scope];
+	uint32_t key = row_key(policy, event->point, scope, event->level);
+	struct mm_row *row;
+
+	if (!mm || scope == SCOPE_NONE)
+		return total;
+	row = &mm->rows[mm->policy[policy].last_row];
+	if (!mm->nr_rows || row->key != key)
+		row = row_make(e, mm, policy, key);
+	return row ? &row->count : total;
 }
 
 /* ---- exposures ---- */
@@ -536,17 +576,16 @@ static bool alive(const struct engine *e, const struct exposure *x)
 	return any;
 }
 
-/* The newest exposure of a page, + 1. */
-static uint32_t open_of(const struct engine *e, const struct mm *mm, uint32_t leaf, unsigned int slot,
-			unsigned int policy)
+/* OPEN of a page, if that is its newest exposure (+ 1) still; else 0. */
+static uint32_t open_of(const struct engine *e, const struct mm *mm, unsigned int policy, uint32_t open,
+			uint32_t leaf, unsigned int slot)
 {
-	uint32_t ref = policy_of(e, leaf, slot, policy)->open;
 	const struct exposure *x;
 
-	if (!ref || ref > mm->policy[policy].nr)
+	if (!open || open > mm->policy[policy].nr)
 		return 0;
-	x = exposure_at(e, mm, policy, ref);
-	return x->leaf == leaf && x->slot == slot ? ref : 0;
+	x = exposure_at(e, mm, policy, open);
+	return x->leaf == leaf && x->slot == slot ? open : 0;
 }
 
 /* Drops the records that are over; the others keep their order. */
@@ -645,13 +684,43 @@ static void keep_row(struct engine *e, struct policy_result *r, const struct exp
 	r->rows[i] = *row;
 }
 
-/* Looks up once, for all exposures of MM that are closed together, what each CPU did with it. */
+/* Prepares for closing exposures of MM: looks up what each CPU did with it. */
 static void find_homes(struct engine *e, const struct mm *mm)
 {
 	for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
 		e->homes[cpu] = NULL;
 	for (uint32_t i = 0; i < mm->nr_residences; i++)
 		e->homes[residence_at(e, mm, i)->cpu] = residence_at(e, mm, i);
+	e->since.from = 1;
+	e->since.to = 0;
+}
+
+/*
+ * Which CPUs ran MM after ordinal SEQ, or may have, and which were flushed as a whole after it. Both
+ * change at a few ordinals only, so that one answer serves a run of exposures.
+ */
+static void find_since(struct engine *e, const struct mm *mm, unsigned int policy, uint64_t seq)
+{
+	uint64_t from = 0, to = FOREVER;
+
+	set_all(e, e->since.ran, true); /* a CPU of which events are missing may have run it */
+	set_all(e, e->since.noted, false);
+	for (uint32_t i = 0; i < mm->nr_residences; i++) {
+		const struct residence *r = residence_at(e, mm, i);
+		uint32_t nr = r->policy[policy].nr_notes;
+		uint64_t change[] = {r->ran_until, nr ? r->policy[policy].notes[nr - 1].seq : 0};
+
+		set_bit(e->since.ran, r->cpu, change[0] > seq);
+		set_bit(e->since.noted, r->cpu, change[1] > seq);
+		for (unsigned int k = 0; k < 2; k++) {
+			if (change[k] > seq && change[k] < to)
+				to = change[k];
+			if (change[k] <= seq && change[k] > from)
+				from = change[k];
+		}
+	}
+	e->since.from = from;
+	e->since.to = to;
 }
 
 /* The first flush of everything on CPU after ordinal SEQ, or NULL. */
@@ -719,6 +788,32 @@ static bool row_wanted(const struct engine *e, const struct policy_result *r, ui
 	       (r->nr_rows && ns >= r->rows[0].end_ns - r->rows[0].start_ns);
 }
 
+/*
+ * The entry of X on CPU is stale no more since TIME_NS, or since the flush noted before. Returns true
+ * if it was counted here, false if it is left to be counted with others.
+ */
+static bool close_on(struct engine *e, unsigned int policy, const struct exposure *x, unsigned int cpu,
+		     enum ended ended, uint64_t ns, bool wanted)
+{
+	struct policy_result *r = &e->instances[policy].result;
+	const struct residence *home = e->homes[cpu];
+	const struct flush_note *note = home ? flush_after(home, policy, x->start_seq) : NULL;
+
+	if (!note) {
+		if (wanted)
+			offer_row(e, r, x, cpu, ended, ns);
+		return false;
+	}
+	uint64_t less = note->time_ns > x->start_ns ? note->time_ns - x->start_ns : 0;
+
+	count_closed(r, x, ENDED_FLUSH, 1, note->ran_until > x->start_seq, less);
+	if (row_wanted(e, r, less))
+		offer_row(e, r, x, cpu, ENDED_FLUSH, less);
+	else
+		r->rows_left_out++;
+	return true;
+}
+
 /* The entries on the CPUs of SET are stale no more. Needs find_homes(). */
 static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy, struct exposure *x,
 			   const uint64_t *set, enum ended ended, uint64_t time_ns)
@@ -729,37 +824,22 @@ static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy,
 	unsigned int closed = 0, ran = 0;
 	uint64_t rest = 0, hit = 0;
 
+	if (x->start_seq < e->since.from || x->start_seq >= e->since.to)
+		find_since(e, mm, policy, x->start_seq);
 	for (unsigned int w = 0; w < e->words; w++) {
-		uint64_t bits = x->cpus[w] & set[w];
+		uint64_t bits = x->cpus[w] & set[w], one_by_one = wanted ? bits : bits & e->since.noted[w];
 
 		hit |= bits;
 		x->cpus[w] &= ~set[w];
 		rest |= x->cpus[w];
-		for (; bits; bits &= bits - 1) {
-			unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(bits);
-			const struct residence *home = e->homes[cpu];
-			/* A CPU of which events are missing may have run it. */
-			bool did_run = !home || home->ran_until > x->start_seq;
-			const struct flush_note *note = NULL;
+		for (; one_by_one; one_by_one &= one_by_one - 1) {
+			unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(one_by_one);
 
-			if (home && home->policy[policy].nr_notes)
-				note = flush_after(home, policy, x->start_seq);
-			if (note) {
-				uint64_t less = note->time_ns > x->start_ns ? note->time_ns - x->start_ns : 0;
-
-				did_run = note->ran_until > x->start_seq;
-				count_closed(r, x, ENDED_FLUSH, 1, did_run, less);
-				if (row_wanted(e, r, less))
-					offer_row(e, r, x, cpu, ENDED_FLUSH, less);
-				else
-					r->rows_left_out++;
-				continue;
-			}
-			closed++;
-			ran += did_run;
-			if (wanted)
-				offer_row(e, r, x, cpu, ended, ns);
+			if (close_on(e, policy, x, cpu, ended, ns, wanted))
+				bits &= ~(one_by_one & -one_by_one);
 		}
+		closed += count_word(bits);
+		ran += count_word(bits & e->since.ran[w]);
 	}
 	if (!hit)
 		return;
@@ -772,11 +852,11 @@ static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy,
 }
 
 /* Closes what is open of one page under one policy on the CPUs of SET, of the wanted kinds. */
-static void close_page(struct engine *e, struct mm *mm, uint32_t leaf, unsigned int slot,
-		       unsigned int policy, const uint64_t *set, bool only_permission, enum ended ended,
+static void close_page(struct engine *e, struct mm *mm, unsigned int policy, uint32_t open, uint32_t leaf,
+		       unsigned int slot, const uint64_t *set, bool only_permission, enum ended ended,
 		       uint64_t time_ns)
 {
-	uint32_t ref = open_of(e, mm, leaf, slot, policy);
+	uint32_t ref = open_of(e, mm, policy, open, leaf, slot);
 
 	if (ref)
 		find_homes(e, mm);
@@ -791,11 +871,15 @@ static void close_page(struct engine *e, struct mm *mm, uint32_t leaf, unsigned 
 static void close_records(struct engine *e, struct mm *mm, unsigned int policy, const uint64_t *set,
 			  enum ended ended, uint64_t time_ns)
 {
+	struct exposure *x = (struct exposure *)mm->policy[policy].exposures;
+
 	if (!mm->policy[policy].nr)
 		return;
 	find_homes(e, mm);
-	for (uint32_t ref = 1; ref <= mm->policy[policy].nr; ref++)
-		exposure_close(e, mm, policy, exposure_at(e, mm, policy, ref), set, ended, time_ns);
+	for (uint32_t n = mm->policy[policy].nr; n; n--) {
+		exposure_close(e, mm, policy, x, set, ended, time_ns);
+		x = (struct exposure *)((char *)x + e->exposure_size);
+	}
 	if (mm->policy[policy].dead == mm->policy[policy].nr)
 		mm->policy[policy].nr = mm->policy[policy].dead = mm->policy[policy].permissions = 0;
 }
@@ -804,7 +888,7 @@ static void close_records(struct engine *e, struct mm *mm, unsigned int policy, 
 static void close_mm(struct engine *e, struct mm *mm, unsigned int policy, enum ended ended,
 		     uint64_t time_ns)
 {
-	fill_set(e, e->everyone);
+	set_all(e, e->everyone, true);
 	close_records(e, mm, policy, e->everyone, ended, time_ns);
 	for (uint32_t i = 0; i < mm->nr_residences; i++)
 		residence_at(e, mm, i)->policy[policy].nr_notes = 0;
@@ -817,10 +901,11 @@ static void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, st
 	uint64_t here[e->words];
 
 	r->policy[policy].flush_seq = e->seq;
+	mm->policy[policy].holders_known = false;
 	if (!mm->policy[policy].nr)
 		return;
 	if (r->policy[policy].nr_notes == MAX_NOTES) {
-		clear_set(e, here);
+		set_all(e, here, false);
 		set_bit(here, r->cpu, true);
 		close_records(e, mm, policy, here, ENDED_FLUSH, time_ns);
 		r->policy[policy].nr_notes = 0;
@@ -841,53 +926,76 @@ static void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, st
 		.seq = e->seq, .time_ns = time_ns, .ran_until = r->ran_until};
 }
 
-static void expose(struct engine *e, unsigned int policy, const struct tlb_event *event, uint32_t leaf,
-		   unsigned int slot, const uint64_t *set, enum staleness kind, bool permission)
+/* The CPUs of SET hold an entry of a page that is stale from now on. */
+static void expose(struct engine *e, struct mm *mm, unsigned int policy, const struct tlb_event *event,
+		   uint32_t leaf, unsigned int slot, uint32_t *open, const uint64_t *set,
+		   enum staleness kind, bool permission)
 {
-	struct mm *mm = mm_find(e, event->mm);
-	uint64_t any = 0;
-	struct exposure *x;
-	uint32_t older;
+	struct exposure *x = exposure_new(e, mm, policy);
 
-	for (unsigned int w = 0; w < e->words; w++)
-		any |= set[w];
-	if (!any || !mm)
-		return;
-	x = exposure_new(e, mm, policy);
 	if (!x)
 		return;
 	x->leaf = NO_LEAF; /* not yet of this page, for the look-up */
-	older = open_of(e, mm, leaf, slot, policy);
-	*x = (struct exposure){.start_ns = event->time_ns, .start_seq = e->seq, .leaf = leaf,
-			       .next = older, .slot = (uint8_t)slot, .kind = (uint8_t)kind,
-			       .level = event->level, .likely = event->sure.estimate,
-			       .permission = permission};
-	memcpy(x->cpus, set, e->words * sizeof(uint64_t));
+	x->next = open_of(e, mm, policy, *open, leaf, slot);
+	x->start_ns = event->time_ns;
+	x->start_seq = e->seq;
+	x->leaf = leaf;
+	x->slot = (uint8_t)slot;
+	x->kind = (uint8_t)kind;
+	x->level = event->level;
+	x->likely = event->sure.estimate;
+	x->permission = permission;
+	copy_set(e, x->cpus, set);
 	mm->policy[policy].permissions += permission;
-	policy_of(e, leaf, slot, policy)->open = mm->policy[policy].nr;
+	*open = mm->policy[policy].nr;
 }
 
-/*
- * The CPUs that may hold an entry of a page that was last flushed everywhere at FLUSH_SEQ: those that
- * had the mm loaded since, and since their own flush of it.
- */
-static void find_candidates(const struct engine *e, const struct mm *mm, unsigned int policy,
-			    uint64_t flush_seq, uint64_t *set)
+/* Those that had the mm loaded since SEQ, and since their own flush of it. */
+static void find_holders(const struct engine *e, const struct mm *mm, unsigned int policy, uint64_t seq,
+			 uint64_t *set)
 {
-	clear_set(e, set);
-	if (mm->policy[policy].flush_seq > flush_seq)
-		flush_seq = mm->policy[policy].flush_seq;
+	set_all(e, set, false);
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
 		const struct residence *r = residence_at(e, mm, i);
-		uint64_t since = r->policy[policy].flush_seq > flush_seq ? r->policy[policy].flush_seq
-									  : flush_seq;
+		uint64_t own = r->policy[policy].flush_seq;
 
-		if (r->loaded_until > since)
+		if (r->loaded_until > (own > seq ? own : seq))
 			set_bit(set, r->cpu, true);
 	}
 	if (e->any_unsure)
 		for (unsigned int w = 0; w < e->words; w++)
 			set[w] |= e->unsure[w];
+}
+
+/*
+ * The CPUs that may hold an entry of a page that was last flushed everywhere at FLUSH_SEQ. Most pages
+ * were not flushed alone since all of the mm was, and share one answer until the mm is loaded or
+ * flushed somewhere.
+ */
+static const uint64_t *find_candidates(struct engine *e, struct mm *mm, unsigned int policy,
+				       uint64_t flush_seq)
+{
+	typeof(mm->policy[0]) *own = &mm->policy[policy];
+
+	if (flush_seq > own->flush_seq) {
+		if (flush_seq >= mm->last_unload && !e->any_unsure)
+			return mm->loaded;
+		find_holders(e, mm, policy, flush_seq, e->holders);
+		return e->holders;
+	}
+	/* A CPU of which events were lost holds whatever it may, until it shows what it has loaded. */
+	if (!own->holders_known || e->any_unsure) {
+		find_holders(e, mm, policy, own->flush_seq, own->holders);
+		own->holders_known = true;
+	}
+	return own->holders;
+}
+
+/* Who may hold what changes for all pages: MM was loaded, left or flushed somewhere. */
+static void forget_holders(const struct engine *e, struct mm *mm)
+{
+	for (unsigned int p = 0; p < e->config.nr_policies; p++)
+		mm->policy[p].holders_known = false;
 }
 
 /* ---- pages in ranges ---- */
@@ -966,64 +1074,87 @@ struct cover {
 	bool everywhere;     /* that is all of them */
 };
 
+static inline void cover_page(struct engine *e, const struct cover *c, uint32_t leaf, struct leaf *l,
+			      unsigned int slot)
+{
+	struct page_policy *p = &leaf_page(&e->pages, l, slot)->policy[c->policy];
+
+	if (p->open)
+		close_page(e, c->mm, c->policy, p->open, leaf, slot, c->set, false, ENDED_FLUSH, c->time_ns);
+	if (c->everywhere)
+		p->flush_seq = e->seq;
+}
+
 static void visit_cover(struct engine *e, uint32_t leaf, uint16_t slots, void *context)
 {
-	const struct cover *c = context;
+	struct leaf *l = pages_leaf(&e->pages, leaf);
 
-	for (; slots; slots &= (uint16_t)(slots - 1)) {
-		unsigned int slot = (unsigned int)__builtin_ctz(slots);
-		struct page_policy *p = policy_of(e, leaf, slot, c->policy);
-
-		if (p->open)
-			close_page(e, c->mm, leaf, slot, c->policy, c->set, false, ENDED_FLUSH, c->time_ns);
-		if (c->everywhere)
-			p->flush_seq = e->seq;
-	}
+	for (; slots; slots &= (uint16_t)(slots - 1))
+		cover_page(e, context, leaf, l, (unsigned int)__builtin_ctz(slots));
 }
 
 struct leave {
+	struct mm *mm;
 	unsigned int policy;
 	const struct tlb_event *event;
-	const uint64_t *covered; /* NULL: nobody */
+	const uint64_t *covered;
 	enum staleness kind;
 	bool permission, only_writable, count_only;
 	double entries;
 };
 
+/* Takes from SET the CPUs that are stale in this way already: they stay so. */
+static void drop_stale(const struct engine *e, const struct leave *c, uint32_t ref, uint64_t *set)
+{
+	for (; ref; ref = exposure_at(e, c->mm, c->policy, ref)->next) {
+		const struct exposure *x = exposure_at(e, c->mm, c->policy, ref);
+
+		for (unsigned int w = 0; x->kind == c->kind && w < e->words; w++)
+			for (uint64_t bits = x->cpus[w] & set[w]; bits; bits &= bits - 1) {
+				unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(bits);
+
+				if (still_open(e, c->mm, c->policy, x, cpu))
+					set_bit(set, cpu, false);
+			}
+	}
+}
+
+static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, struct leaf *l,
+			      unsigned int slot)
+{
+	struct page_policy *p = &leaf_page(&e->pages, l, slot)->policy[c->policy];
+	const uint64_t *holders = find_candidates(e, c->mm, c->policy, p->flush_seq);
+	uint64_t *stale = e->stale, any = 0;
+	uint32_t open;
+
+	for (unsigned int w = 0; w < e->words; w++)
+		any |= stale[w] = holders[w] & ~c->covered[w];
+	if (!any)
+		return;
+	if (c->count_only) {
+		c->entries += count_bits(e, stale);
+		return;
+	}
+	open = open_of(e, c->mm, c->policy, p->open, leaf, slot);
+	if (open) {
+		drop_stale(e, c, open, stale);
+		any = 0;
+		for (unsigned int w = 0; w < e->words; w++)
+			any |= stale[w];
+	}
+	if (any)
+		expose(e, c->mm, c->policy, c->event, leaf, slot, &p->open, stale, c->kind, c->permission);
+}
+
 /* The pages whose entries were changed and not flushed everywhere. */
 static void visit_leave(struct engine *e, uint32_t leaf, uint16_t slots, void *context)
 {
 	struct leave *c = context;
-	const struct leaf *l = pages_leaf(&e->pages, leaf);
-	struct mm *mm = mm_find(e, c->event->mm);
+	struct leaf *l = pages_leaf(&e->pages, leaf);
 
 	slots &= c->only_writable ? l->present & l->writable : l->present;
-	for (; slots; slots &= (uint16_t)(slots - 1)) {
-		unsigned int slot = (unsigned int)__builtin_ctz(slots);
-		const struct page_policy *p = policy_of(e, leaf, slot, c->policy);
-
-		find_candidates(e, mm, c->policy, p->flush_seq, e->candidates);
-		for (unsigned int w = 0; c->covered && w < e->words; w++)
-			e->candidates[w] &= ~c->covered[w];
-		if (c->count_only) {
-			c->entries += count_bits(e, e->candidates);
-			continue;
-		}
-		/* A CPU that is stale in this way already stays so. */
-		for (uint32_t ref = open_of(e, mm, leaf, slot, c->policy); ref;
-		     ref = exposure_at(e, mm, c->policy, ref)->next) {
-			const struct exposure *x = exposure_at(e, mm, c->policy, ref);
-
-			for (unsigned int w = 0; x->kind == c->kind && w < e->words; w++)
-				for (uint64_t bits = x->cpus[w] & e->candidates[w]; bits; bits &= bits - 1) {
-					unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(bits);
-
-					if (still_open(e, mm, c->policy, x, cpu))
-						set_bit(e->candidates, cpu, false);
-				}
-		}
-		expose(e, c->policy, c->event, leaf, slot, e->candidates, c->kind, c->permission);
-	}
+	for (; slots; slots &= (uint16_t)(slots - 1))
+		leave_page(e, c, leaf, l, (unsigned int)__builtin_ctz(slots));
 }
 
 /* ---- decisions ---- */
@@ -1072,21 +1203,33 @@ static bool page_point(unsigned int point)
 	}
 }
 
+/* What a decision is about: shared by all policies. */
+struct place {
+	struct mm *mm;     /* NULL: none is known */
+	uint32_t leaf;     /* NO_LEAF: not one page... */
+	struct leaf *page_leaf; /* ...else where it lies */
+	unsigned int slot;
+	uint64_t present;  /* protect, numa: known pages of the range */
+	size_t bucket;
+	bool one;          /* just one page, that at LEAF and SLOT */
+	enum staleness kind;
+};
+
 /*
  * Lets one invalidation take effect: brings times up to date and closes what it covers. COVERED
  * collects the CPUs that are rid of the pages that changed.
  */
 static void apply(struct engine *e, unsigned int policy, const struct tlb_event *event,
-		  const struct policy_action *act, uint32_t leaf, unsigned int slot, uint64_t *covered)
+		  const struct policy_action *act, const struct place *at, uint64_t *covered)
 {
-	struct mm *mm = mm_find(e, event->mm);
+	struct mm *mm = at->mm;
 	bool everywhere = act->scope == SCOPE_BROADCAST || act->scope == SCOPE_MASK;
 
 	if (!mm)
 		return;
-	clear_set(e, e->scratch);
+	set_all(e, e->scratch, false);
 	if (everywhere)
-		fill_set(e, e->scratch);
+		set_all(e, e->scratch, true);
 	else if (e->cpus[event->cpu].mm == event->mm || event->point == POINT_SWITCH)
 		set_bit(e->scratch, event->cpu, true);
 	for (unsigned int w = 0; w < e->words; w++)
@@ -1095,6 +1238,7 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 	if (act->reach == REACH_MM || act->reach == REACH_ALL) {
 		if (everywhere) {
 			mm->policy[policy].flush_seq = e->seq;
+			mm->policy[policy].holders_known = false;
 			close_mm(e, mm, policy, ENDED_FLUSH, event->time_ns);
 		} else {
 			struct residence *r = residence_make(e, mm, event->cpu);
@@ -1106,8 +1250,8 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 	}
 	struct cover cover = {.mm = mm, .policy = policy, .time_ns = event->time_ns, .set = e->scratch,
 			      .everywhere = everywhere};
-	if (leaf != NO_LEAF && event->pages == 1)
-		visit_cover(e, leaf, (uint16_t)(1u << slot), &cover);
+	if (at->one)
+		cover_page(e, &cover, at->leaf, at->page_leaf, at->slot);
 	else
 		visit(e, event->mm, event->addr, event->pages, visit_cover, &cover);
 	if (act->scope != SCOPE_MASK)
@@ -1123,14 +1267,14 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 
 /* Scope mask, as it comes out for the CPUs that have the mm loaded now. */
 static enum scope resolve_mask(const struct engine *e, unsigned int policy, const struct tlb_event *event,
-			       const struct policy_action *act, struct bound *targets, uint64_t *reached)
+			       const struct policy_action *act, const struct mm *mm, struct bound *targets,
+			       uint64_t *reached)
 {
 	uint64_t *dropped = e->instances[policy].dropped;
-	const struct mm *mm = mm_find(e, event->mm);
 	bool others = false, here;
 
 	*targets = (struct bound){0};
-	clear_set(e, reached);
+	set_all(e, reached, false);
 	if (!mm) {
 		/* No mm is known: a kernel range reaches every CPU. */
 		for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
@@ -1145,7 +1289,7 @@ static enum scope resolve_mask(const struct engine *e, unsigned int policy, cons
 		if (event->cpu / 64 == w)
 			set &= ~(UINT64_C(1) << (event->cpu % 64));
 		others |= set != 0;
-		targets->high += (uint64_t)__builtin_popcountll(set);
+		targets->high += count_word(set);
 		reached[w] = act->flags & ACT_LAZY ? set : set & ~e->lazy[w];
 		/* A lazy CPU answers by leaving the mm, and is in its mask no more. */
 		if (event->sure.low && act->flags & ACT_LAZY)
@@ -1158,108 +1302,76 @@ static enum scope resolve_mask(const struct engine *e, unsigned int policy, cons
 }
 
 static void count_action(struct engine *e, unsigned int policy, const struct tlb_event *event,
-			 const struct policy_action *act, enum scope scope, const struct bound *flushes,
-			 bool first)
+			 const struct policy_action *act, const struct place *at, enum scope scope,
+			 const struct bound *flushes, bool first)
 {
 	struct policy_result *r = &e->instances[policy].result;
-	struct flush_count *c = &r->flush[event->point][event->level][scope];
-	uint64_t pages = act->reach == REACH_PAGE ? 1
-			 : act->reach == REACH_MM || act->reach == REACH_ALL ? 0
-									     : event->pages;
-	struct mm *mm = mm_find(e, event->mm);
-	size_t bucket = bucket_of(e, event->time_ns);
+	struct flush_count *c = count_of(e, at->mm, policy, event, scope);
 
 	if (first)
 		c->decisions += event->sure.estimate;
 	if (scope == SCOPE_NONE)
 		return;
 	add_bound(&c->flushes, flushes);
-	add_bound(&r->buckets[bucket].flushes[scope], flushes);
-	if (bucket >= r->nr_buckets)
-		r->nr_buckets = bucket + 1;
-	c->pages += flushes->estimate ? pages : 0;
+	add_bound(&r->buckets[at->bucket].flushes[scope], flushes);
+	if (at->bucket >= r->nr_buckets)
+		r->nr_buckets = at->bucket + 1;
+	if (flushes->estimate && act->reach != REACH_MM && act->reach != REACH_ALL)
+		c->pages += act->reach == REACH_PAGE ? 1 : event->pages;
 	r->issued[event->cpu * NR_SCOPES + scope] += flushes->estimate;
 	if (act->flags & ACT_NOTIFY)
 		r->notifies += flushes->estimate;
-	if (mm)
-		count_mm(e, mm, policy, event->point, scope, flushes);
 }
 
 /* Entries that a flush by page takes from other CPUs, which must walk for them again. */
 static void count_refills(struct engine *e, unsigned int policy, const struct tlb_event *event,
-			  uint64_t flush_seq)
+			  const struct place *at)
 {
-	struct instance *in = &e->instances[policy];
-	struct mm *mm = mm_find(e, event->mm);
+	const struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
+	const uint64_t *set = find_candidates(e, at->mm, policy, page->policy[policy].flush_seq);
 
-	if (!mm)
-		return;
-	find_candidates(e, mm, policy, flush_seq, e->candidates);
-	set_bit(e->candidates, event->cpu, false);
-	in->result.refills += count_bits(e, e->candidates);
+	e->instances[policy].result.refills += count_bits(e, set) - bit(set, event->cpu);
 }
 
-static void decide_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
-		       uint64_t present, uint32_t leaf, unsigned int slot)
+/* One invalidation that the policy issues. Returns the scope that it comes to. */
+static enum scope issue(struct engine *e, unsigned int policy, const struct tlb_event *event,
+			const struct policy_action *act, const struct place *at,
+			const struct bound *flushes)
 {
 	struct instance *in = &e->instances[policy];
-	struct policy_cell cell = in->policy->table[event->point][event->level];
-	uint64_t *covered = e->covered, *reached = e->reached;
-	struct bound flushes = {event->sure.low, event->sure.estimate, event->sure.high};
-	bool none = true;
-	enum scope used = SCOPE_NONE;
+	enum scope scope = act->scope;
 
-	clear_set(e, covered);
-	/* Nothing is flushed for a range without a present PTE; whether there is one may be unknown. */
-	if ((event->point == POINT_PROTECT || event->point == POINT_NUMA) && !present)
-		flushes.low = flushes.estimate = 0;
-	e->asking = policy;
-	if (in->policy->decide)
-		in->policy->decide(&e->view, in->as_given->params, in->state, event, &cell);
-	for (unsigned int i = 0; i < POLICY_ACTIONS; i++) {
-		const struct policy_action *act = &cell.act[i];
-		enum scope scope = act->scope;
+	if (scope == SCOPE_MASK) {
+		struct bound targets;
 
-		if (scope == SCOPE_NONE)
-			break;
-		if (scope == SCOPE_MASK) {
-			struct bound targets;
-
-			scope = resolve_mask(e, policy, event, act, &targets, reached);
-			if (flushes.estimate)
-				for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
-					in->result.received[cpu] += bit(reached, cpu);
-			targets.low *= flushes.low;
-			targets.estimate *= flushes.estimate;
-			targets.high *= flushes.high;
-			add_bound(&in->result.targets, &targets);
-		}
-		if (act->reach == REACH_PAGE && scope >= SCOPE_MASK && leaf != NO_LEAF && flushes.estimate)
-			count_refills(e, policy, event, policy_of(e, leaf, slot, policy)->flush_seq);
-		count_action(e, policy, event, act, scope, &flushes, none || scope != used);
-		none = false;
-		used = scope;
-		/* A flush that may not have happened helps nobody at the high bound. */
-		if (event->sure.low)
-			apply(e, policy, event, act, leaf, slot, covered);
+		scope = resolve_mask(e, policy, event, act, at->mm, &targets, e->reached);
+		for (unsigned int w = 0; flushes->estimate && w < e->words; w++)
+			for (uint64_t bits = e->reached[w]; bits; bits &= bits - 1)
+				in->result.received[w * 64 + (unsigned int)__builtin_ctzll(bits)]++;
+		targets.low *= flushes->low;
+		targets.estimate *= flushes->estimate;
+		targets.high *= flushes->high;
+		add_bound(&in->result.targets, &targets);
 	}
-	if (none)
-		count_action(e, policy, event, &cell.act[0], SCOPE_NONE, &flushes, true);
+	if (act->reach == REACH_PAGE && scope >= SCOPE_MASK && at->leaf != NO_LEAF && flushes->estimate)
+		count_refills(e, policy, event, at);
+	return scope;
+}
 
-	/* What stays behind. */
-	enum staleness kind = staleness_of(event);
-	unsigned int all = 0;
-
-	for (unsigned int w = 0; w < e->words; w++)
-		all += covered[w] == UINT64_MAX;
-	if (kind == NR_STALENESS || all == e->words || !mm_find(e, event->mm))
-		return;
-	struct leave leave = {.policy = policy, .event = event, .covered = covered, .kind = kind,
+/* What stays behind on the CPUs that are not COVERED. */
+static void leave_behind(struct engine *e, unsigned int policy, const struct tlb_event *event,
+			 const struct place *at, const uint64_t *covered)
+{
+	struct instance *in = &e->instances[policy];
+	struct leave leave = {.mm = at->mm, .policy = policy, .event = event, .covered = covered,
+			      .kind = at->kind,
 			      .permission = event->point == POINT_FORK || event->point == POINT_PROTECT,
 			      .only_writable = event->point == POINT_FORK,
 			      .count_only = event->point == POINT_EXIT};
-	if (leaf != NO_LEAF) {
-		visit_leave(e, leaf, (uint16_t)(1u << slot), &leave);
+
+	if (at->leaf != NO_LEAF) {
+		/* Its bit in PRESENT is set: the decision itself has shown it. */
+		leave_page(e, &leave, at->leaf, at->page_leaf, at->slot);
 		return;
 	}
 	visit(e, event->mm, event->addr, event->point == POINT_EXIT ? 0 : event->pages, visit_leave, &leave);
@@ -1271,27 +1383,63 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 	}
 }
 
+static void decide_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
+		       const struct place *at)
+{
+	struct instance *in = &e->instances[policy];
+	struct policy_cell cell = in->policy->table[event->point][event->level];
+	struct bound flushes = {event->sure.low, event->sure.estimate, event->sure.high};
+	uint64_t *covered = e->covered, all = UINT64_MAX;
+	enum scope used = SCOPE_NONE;
+	unsigned int i;
+
+	set_all(e, covered, false);
+	/* Nothing is flushed for a range without a present PTE; whether there is one may be unknown. */
+	if ((event->point == POINT_PROTECT || event->point == POINT_NUMA) && !at->present)
+		flushes.low = flushes.estimate = 0;
+	e->asking = policy;
+	if (in->policy->decide)
+		in->policy->decide(&e->view, in->as_given->params, in->state, event, &cell);
+	for (i = 0; i < POLICY_ACTIONS && cell.act[i].scope != SCOPE_NONE; i++) {
+		enum scope scope = issue(e, policy, event, &cell.act[i], at, &flushes);
+
+		count_action(e, policy, event, &cell.act[i], at, scope, &flushes, !i || scope != used);
+		used = scope;
+		/* A flush that may not have happened helps nobody at the high bound. */
+		if (event->sure.low)
+			apply(e, policy, event, &cell.act[i], at, covered);
+	}
+	if (!i)
+		count_action(e, policy, event, &cell.act[0], at, SCOPE_NONE, &flushes, true);
+
+	for (unsigned int w = 0; w < e->words; w++)
+		all &= covered[w];
+	if (at->kind != NR_STALENESS && all != UINT64_MAX && at->mm)
+		leave_behind(e, policy, event, at, covered);
+}
+
 /*
  * A recorded spurious fault. Under a policy that left the entry behind it happens again; under one
  * that had flushed it, it does not, unless the fault was on its way before the upgrade was complete.
  */
 static void spurious_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
-			 uint32_t leaf, unsigned int slot)
+			 const struct place *at)
 {
 	struct instance *in = &e->instances[policy];
 	struct policy_result *r = &in->result;
 	const struct policy_cell *upgrade = &in->policy->table[POINT_WP_REUSE][event->level];
 	bool leaves_stale = upgrade->act[0].scope == SCOPE_NONE || upgrade->act[0].scope == SCOPE_LOCAL;
-	uint64_t upgraded_ns = leaf_page(&e->pages, pages_leaf(&e->pages, leaf), slot)->upgrade_ns;
-	struct mm *mm = mm_find(e, event->mm);
+	const struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
+	uint64_t upgraded_ns = page->upgrade_ns;
+	struct mm *mm = at->mm;
 
-	for (uint32_t ref = open_of(e, mm, leaf, slot, policy); ref;
+	for (uint32_t ref = open_of(e, mm, policy, page->policy[policy].open, at->leaf, at->slot); ref;
 	     ref = exposure_at(e, mm, policy, ref)->next) {
 		struct exposure *x = exposure_at(e, mm, policy, ref);
 
 		if (x->kind != STALE_BENIGN || !still_open(e, mm, policy, x, event->cpu))
 			continue;
-		clear_set(e, e->scratch);
+		set_all(e, e->scratch, false);
 		set_bit(e->scratch, event->cpu, true);
 		find_homes(e, mm);
 		exposure_close(e, mm, policy, x, e->scratch, ENDED_REFAULT, event->time_ns);
@@ -1306,45 +1454,72 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 		add_bound(&r->avoided, &(struct bound){upgraded_ns != 0, 1, 1});
 }
 
+/* The page of a fault, from now on known to be present. Returns NULL: no memory. */
+static struct leaf *present_page(struct engine *e, const struct tlb_event *event, struct mm *mm,
+				 uint32_t *leaf, unsigned int slot)
+{
+	uint32_t head = mm->leaves;
+	struct leaf *l;
+
+	*leaf = pages_make(&e->pages, event->mm, event->addr >> e->config.page_shift, &mm->leaves);
+	if (*leaf == NO_LEAF) {
+		e->failed = true;
+		return NULL;
+	}
+	mm->nr_leaves += mm->leaves != head;
+	l = pages_leaf(&e->pages, *leaf);
+	mm->pages += !(l->present >> slot & 1);
+	l->present |= (uint16_t)(1u << slot);
+	return l;
+}
+
+/* The page can be written to from now on. */
+static void upgraded(struct engine *e, const struct tlb_event *event, const struct place *at)
+{
+	struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
+
+	at->page_leaf->writable |= (uint16_t)(1u << at->slot);
+	page->upgrade_ns = event->time_ns;
+	if (event->point == POINT_COW)
+		return;
+	/* An entry that allowed too much allows what it should again. */
+	set_all(e, e->scratch, true);
+	for (unsigned int p = 0; p < e->config.nr_policies; p++)
+		if (at->mm->policy[p].permissions)
+			close_page(e, at->mm, p, page->policy[p].open, at->leaf, at->slot, e->scratch, true,
+				   ENDED_GONE, event->time_ns);
+}
+
 static void on_decision(struct engine *e, const struct tlb_event *event)
 {
-	struct mm *mm = event->mm ? mm_make(e, event->mm) : NULL;
-	uint64_t page = event->addr >> e->config.page_shift, present = 0;
-	unsigned int slot = page & (LEAF_PAGES - 1);
-	uint32_t leaf = NO_LEAF;
+	struct place at = {.mm = event->mm ? mm_make(e, event->mm) : NULL, .leaf = NO_LEAF,
+			   .slot = event->addr >> e->config.page_shift & (LEAF_PAGES - 1),
+			   .kind = staleness_of(event)};
 
 	if (event->cpu >= e->config.nr_cpus)
 		return;
-	if (page_point(event->point) && mm) {
-		uint32_t head = mm->leaves;
-
-		leaf = pages_make(&e->pages, event->mm, page, &mm->leaves);
-		if (leaf == NO_LEAF) {
-			e->failed = true;
+	if (page_point(event->point) && at.mm) {
+		at.page_leaf = present_page(e, event, at.mm, &at.leaf, at.slot);
+		if (!at.page_leaf)
 			return;
-		}
-		mm->nr_leaves += mm->leaves != head;
-		struct leaf *l = pages_leaf(&e->pages, leaf);
-		if (!(l->present >> slot & 1)) {
-			l->present |= (uint16_t)(1u << slot);
-			mm->pages++;
-		}
+		at.one = event->pages == 1;
 		if (event->point == POINT_WP_REUSE && event->level == LEVEL_PTE)
-			leaf_page(&e->pages, l, slot)->reuses += event->sure.estimate;
+			leaf_page(&e->pages, at.page_leaf, at.slot)->reuses += event->sure.estimate;
 		else if (event->sure.estimate)
 			count_page(e, event->mm, event->addr, event->point, event->level, 1);
 	} else if (event->point == POINT_PROTECT || event->point == POINT_NUMA) {
-		visit(e, event->mm, event->addr, event->pages, visit_present, &present);
+		visit(e, event->mm, event->addr, event->pages, visit_present, &at.present);
 	}
 	/* A spurious fault is counted under each policy by what the policy left behind. */
-	if (event->point == POINT_SPURIOUS && leaf != NO_LEAF && event->sure.low) {
+	if (event->point == POINT_SPURIOUS && at.leaf != NO_LEAF && event->sure.low) {
 		if (!(event->flags & EVENT_REMOTE))
 			for (unsigned int p = 0; p < e->config.nr_policies; p++)
-				spurious_for(e, p, event, leaf, slot);
+				spurious_for(e, p, event, &at);
 		return;
 	}
+	at.bucket = bucket_of(e, event->time_ns);
 	for (unsigned int p = 0; p < e->config.nr_policies; p++)
-		decide_for(e, p, event, present, leaf, slot);
+		decide_for(e, p, event, &at);
 
 	/* What the page table holds from now on. */
 	switch (event->point) {
@@ -1352,21 +1527,12 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 	case POINT_DIRTY_UP:
 	case POINT_HUGETLB_REUSE:
 	case POINT_COW:
-		if (leaf == NO_LEAF || !event->sure.estimate)
-			break;
-		pages_leaf(&e->pages, leaf)->writable |= (uint16_t)(1u << slot);
-		leaf_page(&e->pages, pages_leaf(&e->pages, leaf), slot)->upgrade_ns = event->time_ns;
-		if (event->point == POINT_COW)
-			break;
-		/* An entry that allowed too much allows what it should again. */
-		fill_set(e, e->scratch);
-		for (unsigned int p = 0; p < e->config.nr_policies; p++)
-			if (mm->policy[p].permissions)
-				close_page(e, mm, leaf, slot, p, e->scratch, true, ENDED_GONE, event->time_ns);
+		if (at.leaf != NO_LEAF && event->sure.estimate)
+			upgraded(e, event, &at);
 		break;
 	case POINT_RECLAIM:
-		if (leaf != NO_LEAF)
-			visit_unmap(e, leaf, (uint16_t)(1u << slot), NULL);
+		if (at.leaf != NO_LEAF)
+			visit_unmap(e, at.leaf, (uint16_t)(1u << at.slot), NULL);
 		break;
 	case POINT_UNMAP:
 	case POINT_TABLES_FREED:
@@ -1391,6 +1557,8 @@ static void on_load(struct engine *e, const struct tlb_event *event)
 		return;
 	if (old && old != mm) {
 		r = residence_make(e, old, event->cpu);
+		old->last_unload = e->seq;
+		forget_holders(e, old);
 		if (r) {
 			r->loaded_until = e->seq;
 			if (r->ran_until == FOREVER)
@@ -1404,6 +1572,8 @@ static void on_load(struct engine *e, const struct tlb_event *event)
 	set_bit(e->unsure, event->cpu, false);
 	for (unsigned int p = 0; p < e->config.nr_policies; p++)
 		set_bit(e->instances[p].dropped, event->cpu, false);
+	if (!bit(mm->loaded, event->cpu))
+		forget_holders(e, mm);
 	set_bit(mm->loaded, event->cpu, true);
 	r = residence_make(e, mm, event->cpu);
 	if (r)
@@ -1422,7 +1592,32 @@ static void on_idle(struct engine *e, const struct tlb_event *event)
 		r->ran_until = e->seq;
 }
 
-static void hand_on_mm(struct engine *e, uint32_t number, const struct mm *mm)
+/* Flushes of an mm go into the result by point and level, and to the sink by point. */
+static void hand_on_flushes(struct engine *e, uint32_t number, struct mm *mm)
+{
+	for (uint32_t i = 0; i < mm->nr_rows; i++) {
+		uint32_t key = mm->rows[i].key, by_level = key & ~UINT32_C(0xff);
+		unsigned int policy = key >> 24, point = key >> 16 & 0xff, scope = key >> 8 & 0xff;
+		struct flush_count *to = &e->instances[policy].result.flush[point][key & 0xff][scope];
+		const struct flush_count *more = &mm->rows[i].count;
+		struct bound flushes = {0};
+		bool first = true;
+
+		to->decisions += more->decisions;
+		add_bound(&to->flushes, &more->flushes);
+		to->pages += more->pages;
+		for (uint32_t k = 0; k < mm->nr_rows; k++)
+			if ((mm->rows[k].key & ~UINT32_C(0xff)) == by_level) {
+				first &= k >= i;
+				add_bound(&flushes, &mm->rows[k].count.flushes);
+			}
+		if (first)
+			e->config.sink.flush_mm(e->config.sink.context, policy, number, point, scope, &flushes);
+	}
+}
+
+/* What is kept of MM by page or in all leaves it, as it ends. */
+static void hand_on_mm(struct engine *e, uint32_t number, struct mm *mm)
 {
 	for (uint32_t leaf = mm->leaves; leaf != NO_LEAF; leaf = pages_leaf(&e->pages, leaf)->next) {
 		struct leaf *l = pages_leaf(&e->pages, leaf);
@@ -1435,10 +1630,7 @@ static void hand_on_mm(struct engine *e, uint32_t number, const struct mm *mm)
 					   POINT_WP_REUSE, LEVEL_PTE, n);
 		}
 	}
-	for (uint32_t i = 0; i < mm->nr_rows; i++)
-		e->config.sink.flush_mm(e->config.sink.context, mm->rows[i].key >> 16, number,
-					mm->rows[i].key >> 8 & 0xff, mm->rows[i].key & 0xff,
-					&mm->rows[i].flushes);
+	hand_on_flushes(e, number, mm);
 }
 
 static void on_mm_end(struct engine *e, const struct tlb_event *event)
@@ -1467,24 +1659,11 @@ static void on_mm_end(struct engine *e, const struct tlb_event *event)
 static void on_present(struct engine *e, const struct tlb_event *event)
 {
 	struct mm *mm = mm_make(e, event->mm);
-	uint64_t page = event->addr >> e->config.page_shift;
-	unsigned int slot = page & (LEAF_PAGES - 1);
-	uint32_t head, leaf;
+	unsigned int slot = event->addr >> e->config.page_shift & (LEAF_PAGES - 1);
+	uint32_t leaf;
+	struct leaf *l = mm ? present_page(e, event, mm, &leaf, slot) : NULL;
 
-	if (!mm)
-		return;
-	head = mm->leaves;
-	leaf = pages_make(&e->pages, event->mm, page, &mm->leaves);
-	if (leaf == NO_LEAF) {
-		e->failed = true;
-		return;
-	}
-	mm->nr_leaves += mm->leaves != head;
-	struct leaf *l = pages_leaf(&e->pages, leaf);
-	if (!(l->present >> slot & 1))
-		mm->pages++;
-	l->present |= (uint16_t)(1u << slot);
-	if (event->flags & EVENT_WRITE)
+	if (l && event->flags & EVENT_WRITE)
 		l->writable |= (uint16_t)(1u << slot);
 }
 
