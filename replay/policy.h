@@ -26,6 +26,9 @@
 
 #define POLICY_API 1
 
+/* The symbol that a policy built as a shared object exports: const struct policy tlbreplay_policy. */
+#define POLICY_SYMBOL "tlbreplay_policy"
+
 /* How far one invalidation reaches. */
 enum reach {
 	REACH_PAGE,  /* one base page */
@@ -63,13 +66,24 @@ struct policy_cell {
 	struct policy_action act[POLICY_ACTIONS];
 };
 
-/* What the engine lets a hook ask. CPU sets are bitmaps of `words` 64-bit words. */
+/*
+ * What the engine lets a hook ask. CPU sets are bitmaps of `words` 64-bit words, valid until the next
+ * question.
+ */
 struct policy_view {
 	unsigned int nr_cpus;
 	unsigned int words;
-	/* CPUs that have MM loaded now, lazy ones included, and those of them that are lazy. */
+	unsigned int page_shift;
+	/* CPUs that have MM loaded now, lazy ones included, and those of all CPUs that are lazy. */
 	const uint64_t *(*loaded)(const struct policy_view *view, uint32_t mm);
 	const uint64_t *(*lazy)(const struct policy_view *view);
+	/* CPUs that have ever had MM loaded. */
+	const uint64_t *(*visited)(const struct policy_view *view, uint32_t mm);
+	/*
+	 * CPUs that may hold an entry of the page at ADDR (0: any entry of MM) under this policy, at the
+	 * high bound. No kernel can know; for limits and oracles.
+	 */
+	const uint64_t *(*holders)(const struct policy_view *view, uint32_t mm, uint64_t addr);
 };
 
 struct policy {
@@ -89,6 +103,12 @@ struct policy {
 	 */
 	void (*decide)(const struct policy_view *view, const void *params, void *state,
 		       const struct tlb_event *event, struct policy_cell *cell);
+	/*
+	 * Needed if an action waits WAIT_DEFERRED: the period, in ns, of the tick at which the other
+	 * CPUs carry it out (at the latest; also when they next switch). The CPU that asks is not waited
+	 * for: give it a LOCAL action of its own.
+	 */
+	int64_t (*defer_ns)(const void *params);
 	/* Optional: the mm is gone, or STATE itself is about to be freed (mm 0). */
 	void (*forget)(void *state, uint32_t mm);
 };

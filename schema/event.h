@@ -46,6 +46,7 @@ struct tlb_event {
 	uint32_t mm;    /* the interpreter's number of the address space; 0: none is known */
 	uint32_t tid;
 	uint32_t cpu;   /* dense index, 0 to number of CPUs - 1 */
+	uint32_t users; /* tasks known to use the mm (a decision's mm); 0: not known */
 	uint8_t kind;   /* enum event_kind */
 	uint8_t point, level;
 	uint8_t flags;
