@@ -12,13 +12,6 @@
 
 #define NR_IDS 65536
 
-/* How a field is loaded: its size as a power of two, its sign, its byte order. */
-enum {
-	LOAD_SIGNED = 4, /* added to the power */
-	LOAD_SWAP = 8,
-	LOAD_OFFSET = 16, /* not the value: where it lies */
-};
-
 struct decoder {
 	struct decode_plan *plans;
 	size_t nr_plans;
@@ -26,6 +19,7 @@ struct decoder {
 	uint32_t *entry_cpu;    /* dense CPU of each (cpu, buffer) */
 	unsigned int *cpus;     /* kernel's number of each dense CPU */
 	unsigned int nr_cpus;
+	bool swap;
 	uint64_t unknown, too_short;
 };
 
@@ -45,11 +39,18 @@ static int add_field(struct trace *t, struct decode_plan *plan, const struct cat
 		bool text = want->slot == SLOT_COMM || want->slot == SLOT_TEXT;
 		if (!text && (field.is_array || field.is_dynamic || !number))
 			continue; /* not the number we know under this name */
-		unsigned int load = field.size == 8 ? 3 : field.size == 4 ? 2 : field.size == 2 ? 1 : 0;
-		load += (field.is_signed ? LOAD_SIGNED : 0) + (trace_swap(t) ? LOAD_SWAP : 0);
-		plan->fields[plan->nr_fields].slot = (uint8_t)want->slot;
-		plan->fields[plan->nr_fields].load = (uint8_t)(text ? LOAD_OFFSET : load);
-		plan->fields[plan->nr_fields++].offset = field.offset;
+		if (!text && field.offset + field.size < 8)
+			continue; /* would lie among the fields that all events share */
+		typeof(plan->fields[0]) *f = &plan->fields[plan->nr_numbers + plan->nr_texts];
+		uint8_t unused = (uint8_t)(text ? 0 : 64 - 8 * field.size);
+
+		f->slot = (uint8_t)want->slot;
+		f->at = text ? field.offset : field.offset + field.size - 8;
+		f->up = trace_info(t)->big_endian ? unused : 0;
+		f->down = unused;
+		f->mask = field.is_signed ? UINT64_MAX : UINT64_MAX >> unused;
+		plan->nr_numbers += !text;
+		plan->nr_texts += text;
 		plan->has |= 1u << want->slot;
 		if (field.offset + (text ? 1 : field.size) > plan->size)
 			plan->size = field.offset + (text ? 1 : field.size);
@@ -95,16 +96,18 @@ static int make_plan(struct trace *t, struct decode_plan *plan, struct trace_err
 	return 0;
 }
 
-/* Puts the plain 64-bit numbers first: they need no case by case. */
+/* Numbers go before texts. */
 static void sort_fields(struct decode_plan *plan)
 {
-	for (unsigned int i = 0; i < plan->nr_fields; i++) {
+	unsigned int nr = plan->nr_numbers + plan->nr_texts, first = 0;
+
+	for (unsigned int i = 0; i < nr; i++) {
 		typeof(plan->fields[0]) field = plan->fields[i];
 
-		if ((field.load & ~(unsigned int)LOAD_SIGNED) != 3)
+		if (field.slot == SLOT_COMM || field.slot == SLOT_TEXT)
 			continue;
-		plan->fields[i] = plan->fields[plan->nr_words];
-		plan->fields[plan->nr_words++] = field;
+		plan->fields[i] = plan->fields[first];
+		plan->fields[first++] = field;
 	}
 }
 
@@ -142,6 +145,8 @@ struct decoder *decoder_new(struct trace *t, struct trace_error *err)
 	size_t nr;
 
 	formats = trace_formats(t, &nr);
+	if (d)
+		d->swap = trace_swap(t);
 	if (d)
 		d->plans = calloc(nr + 1, sizeof(*d->plans));
 	if (!d || !d->plans || index_cpus(d, trace_info(t))) {
@@ -205,47 +210,13 @@ bool decoder_has_site(const struct decoder *d, enum point point, enum tlbi_conte
 	return false;
 }
 
-static inline uint64_t load(const uint8_t *data, uint32_t offset, unsigned int how)
+/* The 8 bytes that end where a number does are always there: 8 bytes in front belong to all events. */
+static inline uint64_t load(const uint8_t *at, bool swap)
 {
-	uint64_t v64;
-	uint32_t v32;
-	uint16_t v16;
+	uint64_t bytes;
 
-	data += offset;
-	switch (how) {
-	case 3:
-	case 3 + LOAD_SIGNED:
-		memcpy(&v64, data, 8);
-		return v64;
-	case 2:
-		memcpy(&v32, data, 4);
-		return v32;
-	case 2 + LOAD_SIGNED:
-		memcpy(&v32, data, 4);
-		return (uint64_t)(int64_t)(int32_t)v32;
-	case 1:
-	case 1 + LOAD_SIGNED:
-		memcpy(&v16, data, 2);
-		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int16_t)v16 : v16;
-	case 3 + LOAD_SWAP:
-	case 3 + LOAD_SIGNED + LOAD_SWAP:
-		memcpy(&v64, data, 8);
-		return __builtin_bswap64(v64);
-	case 2 + LOAD_SWAP:
-	case 2 + LOAD_SIGNED + LOAD_SWAP:
-		memcpy(&v32, data, 4);
-		v32 = __builtin_bswap32(v32);
-		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int32_t)v32 : v32;
-	case 1 + LOAD_SWAP:
-	case 1 + LOAD_SIGNED + LOAD_SWAP:
-		memcpy(&v16, data, 2);
-		v16 = __builtin_bswap16(v16);
-		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int16_t)v16 : v16;
-	case LOAD_OFFSET:
-		return offset;
-	default:
-		return how & LOAD_SIGNED ? (uint64_t)(int64_t)(int8_t)*data : *data;
-	}
+	memcpy(&bytes, at, sizeof(bytes));
+	return swap ? __builtin_bswap64(bytes) : bytes;
 }
 
 bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event *raw)
@@ -271,11 +242,14 @@ bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event 
 		d->too_short++;
 		return false;
 	}
-	for (unsigned int i = 0; i < plan->nr_words; i++)
-		memcpy(&raw->slot[plan->fields[i].slot], rec->data + plan->fields[i].offset, 8);
-	for (unsigned int i = plan->nr_words; i < plan->nr_fields; i++)
-		raw->slot[plan->fields[i].slot] = load(rec->data, plan->fields[i].offset,
-						       plan->fields[i].load);
+	const typeof(plan->fields[0]) *f = plan->fields;
+	for (unsigned int n = plan->nr_numbers; n; n--, f++) {
+		int64_t high = (int64_t)(load(rec->data + f->at, d->swap) << f->up);
+
+		raw->slot[f->slot] = (uint64_t)(high >> f->down) & f->mask;
+	}
+	for (unsigned int n = plan->nr_texts; n; n--, f++)
+		raw->slot[f->slot] = f->at;
 	if (plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON))
 		plan->reasons[raw->slot[SLOT_REASON] < 7 ? raw->slot[SLOT_REASON] : 7]++;
 	return true;

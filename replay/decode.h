@@ -38,13 +38,14 @@ struct decode_plan {
 	enum tlbi_context site_context;
 	uint64_t events;            /* records seen */
 	uint64_t reasons[8];        /* role TLB_FLUSH: by reason, the last one: unknown ones */
-	uint8_t nr_fields, nr_words; /* the first nr_words are plain 64-bit numbers */
-	uint32_t size;              /* bytes a record must have for all its numbers */
+	uint8_t nr_numbers, nr_texts;
+	uint32_t size;              /* bytes a record must have for all its fields */
+	/* A number is the last of the 8 bytes at AT: shifted up, then down with its sign, then cut. */
 	struct {
-		uint8_t slot;
-		uint8_t load;       /* how: see decode.c */
-		uint32_t offset;
-	} fields[10];
+		uint64_t mask;
+		uint32_t at;        /* bytes; a text: where it starts, which is its value too */
+		uint8_t slot, up, down;
+	} fields[10];               /* numbers, then texts */
 };
 
 struct decoder;

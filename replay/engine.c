@@ -69,6 +69,12 @@ struct flush_note {
 	uint64_t ran_until; /* as it stood then */
 };
 
+/* A residence while exposures are being closed. */
+struct home {
+	const struct residence *residence; /* NULL: the CPU never had the mm */
+	uint32_t note; /* the one that was looked up last */
+};
+
 /* So many notes of one CPU are worth a pass over the records, after which they can go. */
 #define MAX_NOTES 4096
 
@@ -145,7 +151,7 @@ struct engine {
 	size_t nr_mms;
 	struct pages pages;
 	size_t exposure_size, residence_size;
-	const struct residence **homes; /* by CPU, of the mm that is being closed */
+	struct home *homes; /* by CPU, of the mm that is being closed */
 	struct {
 		uint64_t from, to;     /* holds for exposures that began at ordinals [from, to) */
 		uint64_t *ran, *noted; /* see find_since() */
@@ -688,9 +694,9 @@ static void keep_row(struct engine *e, struct policy_result *r, const struct exp
 static void find_homes(struct engine *e, const struct mm *mm)
 {
 	for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
-		e->homes[cpu] = NULL;
+		e->homes[cpu] = (struct home){0};
 	for (uint32_t i = 0; i < mm->nr_residences; i++)
-		e->homes[residence_at(e, mm, i)->cpu] = residence_at(e, mm, i);
+		e->homes[residence_at(e, mm, i)->cpu].residence = residence_at(e, mm, i);
 	e->since.from = 1;
 	e->since.to = 0;
 }
@@ -723,14 +729,21 @@ static void find_since(struct engine *e, const struct mm *mm, unsigned int polic
 	e->since.to = to;
 }
 
-/* The first flush of everything on CPU after ordinal SEQ, or NULL. */
-static const struct flush_note *flush_after(const struct residence *r, unsigned int policy, uint64_t seq)
+/* The first flush of everything on the CPU of HOME after ordinal SEQ, or NULL. */
+static const struct flush_note *flush_after(struct home *home, unsigned int policy, uint64_t seq)
 {
-	const struct flush_note *notes = r->policy[policy].notes;
-	uint32_t low = 0, high = r->policy[policy].nr_notes;
+	const struct flush_note *notes;
+	uint32_t low = 0, high;
 
+	if (!home->residence)
+		return NULL;
+	notes = home->residence->policy[policy].notes;
+	high = home->residence->policy[policy].nr_notes;
 	if (!high || notes[high - 1].seq <= seq)
 		return NULL;
+	/* Exposures are closed in the order in which they began: mostly it is the same one again. */
+	if (notes[home->note].seq > seq && (!home->note || notes[home->note - 1].seq <= seq))
+		return &notes[home->note];
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -739,6 +752,7 @@ static const struct flush_note *flush_after(const struct residence *r, unsigned 
 		else
 			low = middle + 1;
 	}
+	home->note = low;
 	return &notes[low];
 }
 
@@ -758,15 +772,12 @@ static bool still_open(const struct engine *e, const struct mm *mm, unsigned int
 static void count_closed(struct policy_result *r, const struct exposure *x, enum ended ended,
 			 unsigned int n, unsigned int ran, uint64_t ns)
 {
-	add_sum(&r->possible[x->kind][ended], n, ns);
-	if (x->likely)
-		add_sum(&r->likely[x->kind][ended], n, ns);
+	/* Until the end, those that are likely are not among the possible ones. */
+	add_sum(x->likely ? &r->likely[x->kind][ended] : &r->possible[x->kind][ended], n, ns);
 	if (ended == ENDED_REFAULT) {
 		add_sum(&r->proven[x->kind][ended], n, ns);
 	} else if (x->kind == STALE_BENIGN) {
-		r->spurious_possible[x->level] += ran;
-		if (x->likely)
-			r->spurious_likely[x->level] += ran;
+		*(x->likely ? &r->spurious_likely[x->level] : &r->spurious_possible[x->level]) += ran;
 	}
 }
 
@@ -796,8 +807,7 @@ static bool close_on(struct engine *e, unsigned int policy, const struct exposur
 		     enum ended ended, uint64_t ns, bool wanted)
 {
 	struct policy_result *r = &e->instances[policy].result;
-	const struct residence *home = e->homes[cpu];
-	const struct flush_note *note = home ? flush_after(home, policy, x->start_seq) : NULL;
+	const struct flush_note *note = flush_after(&e->homes[cpu], policy, x->start_seq);
 
 	if (!note) {
 		if (wanted)
@@ -1670,11 +1680,8 @@ static void on_present(struct engine *e, const struct tlb_event *event)
 void engine_hint(void *engine, uint32_t number, uint64_t addr)
 {
 	struct engine *e = engine;
-	uint64_t page = addr >> e->config.page_shift;
-	uint32_t leaf = pages_find(&e->pages, number, page);
 
-	if (leaf != NO_LEAF)
-		__builtin_prefetch(leaf_page(&e->pages, pages_leaf(&e->pages, leaf), page & (LEAF_PAGES - 1)), 1);
+	pages_prefetch(&e->pages, number, addr >> e->config.page_shift);
 }
 
 void engine_event(void *engine, const struct tlb_event *event)
@@ -1715,6 +1722,23 @@ uint64_t engine_mm_pages(const struct engine *e, uint32_t mm)
 	return m ? m->pages : e->ended_pages;
 }
 
+/* What is likely is possible: see count_closed(). */
+static void add_likely(struct policy_result *r)
+{
+	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
+		for (unsigned int ended = 0; ended < NR_ENDED; ended++) {
+			struct exposure_sum *to = &r->possible[kind][ended];
+			const struct exposure_sum *more = &r->likely[kind][ended];
+
+			to->entries += more->entries;
+			to->entry_ns += more->entry_ns;
+			if (more->max_ns > to->max_ns)
+				to->max_ns = more->max_ns;
+		}
+	for (unsigned int level = 0; level < NR_LEVELS; level++)
+		r->spurious_possible[level] += r->spurious_likely[level];
+}
+
 int engine_end(struct engine *e, uint64_t time_ns)
 {
 	for (size_t i = 0; i < e->nr_mms; i++) {
@@ -1731,6 +1755,7 @@ int engine_end(struct engine *e, uint64_t time_ns)
 		struct exposure_sum *sums[] = {&in->result.possible[STALE_UNSAFE][ENDED_TRACE],
 					       &in->result.likely[STALE_UNSAFE][ENDED_TRACE]};
 
+		add_likely(&in->result);
 		for (unsigned int k = 0; k < NR_POINTS * NR_LEVELS * NR_SCOPES; k++)
 			add_bound(&in->result.scope[k % NR_SCOPES],
 				  &(&in->result.flush[0][0][0])[k].flushes);

@@ -961,7 +961,11 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 /* Events that may be stamped with a task that has already left the CPU. */
 static bool stamped_late(enum role role)
 {
-	return role == ROLE_LOAD_MM || role == ROLE_THREAD || role == ROLE_TLB_FLUSH || role == ROLE_TLBI;
+	const unsigned int late = 1u << ROLE_LOAD_MM | 1u << ROLE_THREAD | 1u << ROLE_TLB_FLUSH |
+				  1u << ROLE_TLBI;
+
+	_Static_assert(NR_ROLES <= 32, "roles are bits here");
+	return late >> role & 1;
 }
 
 int interpret(struct interpreter *in, const struct raw_event *raw)

@@ -25,11 +25,11 @@ void pages_free(struct pages *p)
 	free(p->slots);
 }
 
-static size_t home_of(const struct pages *p, uint32_t mm, uint64_t number)
+static uint32_t hash_of(uint32_t mm, uint64_t number)
 {
 	uint64_t key = (number ^ (uint64_t)mm << 44) * UINT64_C(0x9E3779B97F4A7C15);
 
-	return (key ^ key >> 29) & p->mask;
+	return (uint32_t)(key ^ key >> 29);
 }
 
 static bool is_leaf(const struct pages *p, uint32_t leaf, uint32_t mm, uint64_t number)
@@ -42,39 +42,55 @@ static bool is_leaf(const struct pages *p, uint32_t leaf, uint32_t mm, uint64_t 
 uint32_t pages_find(struct pages *p, uint32_t mm, uint64_t page)
 {
 	uint64_t number = page >> LEAF_SHIFT;
+	uint32_t hash;
 
 	if (p->last_leaf != NO_LEAF && is_leaf(p, p->last_leaf, mm, number))
 		return p->last_leaf;
 	if (!p->slots)
 		return NO_LEAF;
-	for (size_t i = home_of(p, mm, number); p->slots[i]; i = (i + 1) & p->mask)
-		if (is_leaf(p, p->slots[i] - 1, mm, number))
-			return p->last_leaf = p->slots[i] - 1;
+	hash = hash_of(mm, number);
+	for (size_t i = hash & p->mask; p->slots[i].leaf; i = (i + 1) & p->mask)
+		if (p->slots[i].hash == hash && is_leaf(p, p->slots[i].leaf - 1, mm, number))
+			return p->last_leaf = p->slots[i].leaf - 1;
 	return NO_LEAF;
 }
 
-static void insert(struct pages *p, uint32_t leaf)
+void pages_prefetch(const struct pages *p, uint32_t mm, uint64_t page)
 {
-	const struct leaf *l = pages_leaf(p, leaf);
-	size_t i = home_of(p, l->mm, l->number);
+	uint32_t hash = hash_of(mm, page >> LEAF_SHIFT);
 
-	while (p->slots[i])
+	for (size_t i = hash & p->mask; p->slots && p->slots[i].leaf; i = (i + 1) & p->mask)
+		if (p->slots[i].hash == hash) {
+			struct leaf *l = pages_leaf(p, p->slots[i].leaf - 1);
+
+			/* Its address is known without reading it. */
+			__builtin_prefetch(l, 1);
+			__builtin_prefetch(leaf_page(p, l, page & (LEAF_PAGES - 1)), 1);
+			return;
+		}
+}
+
+static void insert(struct pages *p, struct pages_slot slot)
+{
+	size_t i = slot.hash & p->mask;
+
+	while (p->slots[i].leaf)
 		i = (i + 1) & p->mask;
-	p->slots[i] = leaf + 1;
+	p->slots[i] = slot;
 }
 
 static int grow(struct pages *p)
 {
 	size_t old_size = p->slots ? p->mask + 1 : 0, size = old_size ? old_size * 2 : 1024;
-	uint32_t *old = p->slots, *slots = calloc(size, sizeof(*slots));
+	struct pages_slot *old = p->slots, *slots = calloc(size, sizeof(*slots));
 
 	if (!slots)
 		return -1;
 	p->slots = slots;
 	p->mask = size - 1;
 	for (size_t i = 0; i < old_size; i++)
-		if (old[i])
-			insert(p, old[i] - 1);
+		if (old[i].leaf)
+			insert(p, old[i]);
 	free(old);
 	return 0;
 }
@@ -82,21 +98,20 @@ static int grow(struct pages *p)
 static void erase(struct pages *p, uint32_t leaf)
 {
 	const struct leaf *l = pages_leaf(p, leaf);
-	size_t hole = home_of(p, l->mm, l->number);
+	size_t hole = hash_of(l->mm, l->number) & p->mask;
 
-	while (p->slots[hole] != leaf + 1)
+	while (p->slots[hole].leaf != leaf + 1)
 		hole = (hole + 1) & p->mask;
 	/* Later members of the run move back, as far as their home allows. */
-	for (size_t i = (hole + 1) & p->mask; p->slots[i]; i = (i + 1) & p->mask) {
-		const struct leaf *other = pages_leaf(p, p->slots[i] - 1);
-		size_t home = home_of(p, other->mm, other->number);
+	for (size_t i = (hole + 1) & p->mask; p->slots[i].leaf; i = (i + 1) & p->mask) {
+		size_t home = p->slots[i].hash & p->mask;
 
 		if (((i - home) & p->mask) < ((i - hole) & p->mask))
 			continue;
 		p->slots[hole] = p->slots[i];
 		hole = i;
 	}
-	p->slots[hole] = 0;
+	p->slots[hole].leaf = 0;
 }
 
 static uint32_t take_leaf(struct pages *p)
@@ -144,7 +159,7 @@ uint32_t pages_make(struct pages *p, uint32_t mm, uint64_t page, uint32_t *head)
 	l->next = *head;
 	*head = leaf;
 	p->live++;
-	insert(p, leaf);
+	insert(p, (struct pages_slot){.leaf = leaf + 1, .hash = hash_of(mm, l->number)});
 	return p->last_leaf = leaf;
 }
 

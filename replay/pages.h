@@ -38,6 +38,11 @@ struct leaf {
 
 #define LEAF_HEADER 64 /* bytes */
 
+struct pages_slot {
+	uint32_t leaf; /* + 1; 0: empty */
+	uint32_t hash; /* so that a look-up reads no leaf but, nearly always, its own */
+};
+
 struct pages {
 	unsigned int nr_policies;
 	size_t leaf_size, page_size; /* bytes, of a leaf with its pages and of one page's state */
@@ -46,7 +51,7 @@ struct pages {
 	uint32_t nr_leaves;   /* ever made */
 	uint32_t free;        /* list of leaves to use again */
 	uint32_t live;        /* leaves in use */
-	uint32_t *slots;      /* hash of (mm, leaf number): leaf + 1, 0: empty */
+	struct pages_slot *slots; /* by hash of (mm, leaf number) */
 	size_t mask;          /* number of slots - 1 */
 	uint32_t last_leaf;   /* found last */
 };
@@ -71,6 +76,9 @@ uint32_t pages_find(struct pages *p, uint32_t mm, uint64_t page);
  * The same, made if need be and then put in front of the list *HEAD. NO_LEAF: no memory.
  */
 uint32_t pages_make(struct pages *p, uint32_t mm, uint64_t page, uint32_t *head);
+
+/* What is known of the page, if anything, will be asked for soon. */
+void pages_prefetch(const struct pages *p, uint32_t mm, uint64_t page);
 
 /* Gives back all leaves of the list HEAD. */
 void pages_release(struct pages *p, uint32_t head);

@@ -39,6 +39,7 @@ struct trace {
 	size_t nr_heap;
 	struct node limit;
 	uint64_t total; /* bytes of event data in the file */
+	bool usual; /* common_type has 2 bytes, common_pid 4, both in our order */
 	bool started;
 	int failed; /* sticky */
 	struct trace_error why;
@@ -69,6 +70,7 @@ struct trace *trace_open(const char *path, struct trace_error *err)
 		goto fail;
 	}
 	t->pool.src = &t->c.src;
+	t->usual = t->c.formats.common.type_size == 2 && t->c.formats.common.pid_size == 4 && !t->c.src.swap;
 	for (i = 0; i < n; i++) {
 		struct trace_cpu *cpu = &t->c.cpus[i];
 		struct cursor *cur = &t->cursors[i];
@@ -314,8 +316,14 @@ int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *er
 	rec->entry = top->entry;
 	rec->cpu = c->cpu;
 	rec->buffer = c->buffer;
-	rec->id = common_number(c->data + common->type_offset, common->type_size, t->c.src.swap);
-	rec->pid = common_number(c->data + common->pid_offset, common->pid_size, t->c.src.swap);
+	const uint8_t *type = c->data + common->type_offset, *pid = c->data + common->pid_offset;
+	if (__builtin_expect(t->usual, 1)) {
+		rec->id = common_number(type, 2, false);
+		rec->pid = common_number(pid, 4, false);
+	} else {
+		rec->id = common_number(type, common->type_size, t->c.src.swap);
+		rec->pid = common_number(pid, common->pid_size, t->c.src.swap);
+	}
 	rec->missed = c->missed;
 	rec->missed_events = c->missed ? c->missed_events : 0;
 	rec->offset = c->page_offset;
