@@ -65,6 +65,13 @@ struct task *task_get(struct identity *id, int32_t tid)
 	return task;
 }
 
+const struct task *task_find(const struct identity *id, int32_t tid)
+{
+	const uint32_t *at = map_get(&id->by_tid, (uint32_t)tid);
+
+	return at ? id->tasks[*at - 1] : NULL;
+}
+
 uint32_t mm_new(struct identity *id, enum mm_origin origin, uint64_t pointer, const struct task *task,
 		uint64_t time_ns)
 {

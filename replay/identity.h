@@ -66,6 +66,7 @@ struct task {
 	bool protect_flushed;
 	uint8_t gather_point;  /* tlb_finish_mmu: point whose flush comes next; NR_POINTS: none */
 	uint8_t flush_point;   /* x86: point whose tlb_flush comes next; NR_POINTS: none */
+	bool exit_flush;       /* x86: this tlb_flush is exit_mmap's */
 	uint32_t whole_mm;     /* x86: a gather flushed all of this mm; what for, the next event tells */
 	struct {
 		bool open;
@@ -89,6 +90,9 @@ void identity_free(struct identity *id);
 
 /* The task with this TID, made if need be. NULL: no memory. */
 struct task *task_get(struct identity *id, int32_t tid);
+
+/* The task with this TID, or NULL if it was never seen. */
+const struct task *task_find(const struct identity *id, int32_t tid);
 
 /* The same TID belongs to a new task from now on: forgets all but the tid. */
 void task_reset(struct task *task);

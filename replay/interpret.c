@@ -128,6 +128,7 @@ static void decide(struct interpreter *in, const struct raw_event *raw, enum poi
 	emit(in, &(struct tlb_event){
 			 .time_ns = raw->time_ns, .began_ns = raw->time_ns, .addr = addr,
 			 .pages = pages, .mm = mm, .tid = (uint32_t)raw->pid, .cpu = raw->cpu,
+			 .users = m ? m->users : 0,
 			 .kind = EVENT_DECISION, .point = (uint8_t)point, .level = (uint8_t)level,
 			 .flags = (uint8_t)flags, .sure = sure});
 }
@@ -280,6 +281,16 @@ static uint32_t event_mm(struct interpreter *in, const struct raw_event *raw, st
 	return task->fault.active ? task->fault.mm : own_mm(in, raw, task);
 }
 
+/* Hands an address space on, under the name that its task has by now. */
+static void mm_done(struct interpreter *in, struct mm *mm)
+{
+	const struct task *task = mm->id.tid >= 0 ? task_find(&in->id, mm->id.tid) : NULL;
+
+	if (task && task->comm[0] && (task->mm == mm->id.mm || !mm->id.comm[0]))
+		memcpy(mm->id.comm, task->comm, sizeof(mm->id.comm));
+	in->sink.mm_done(in->sink.context, &mm->id);
+}
+
 static void mm_end(struct interpreter *in, const struct raw_event *raw, uint32_t number)
 {
 	struct mm *mm = mm_get(&in->id, number);
@@ -289,7 +300,7 @@ static void mm_end(struct interpreter *in, const struct raw_event *raw, uint32_t
 	emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .mm = number, .cpu = raw->cpu,
 				     .tid = (uint32_t)raw->pid, .kind = EVENT_MM_END, .sure = sure});
 	mm->id.last_ns = raw->time_ns;
-	in->sink.mm_done(in->sink.context, &mm->id);
+	mm_done(in, mm);
 	for (unsigned int i = 0; i < in->nr_cpus; i++)
 		if (in->cpus[i].loaded == number)
 			in->cpus[i].loaded = 0;
@@ -857,6 +868,7 @@ static void settle_whole(struct interpreter *in, const struct raw_event *raw, st
 	}
 	decide(in, raw, POINT_EXIT, LEVEL_MM, mm, 0, 0, EVENT_TABLES);
 	mm_end(in, raw, mm);
+	task->exit_flush = raw->plan->role == ROLE_TLB_FLUSH;
 }
 
 /* The point that a tlb:tlb_flush serves. One shootdown: a "remote ipi send" and a local flush. */
@@ -868,9 +880,21 @@ static void on_tlb_flush(struct interpreter *in, const struct raw_event *raw, st
 	if (!pages)
 		return;
 	if (reason == 0) {
+		/* exit_mmap's own: the CPU leaves the mm that it flushes. */
+		if (task->exit_flush) {
+			recorded(in, POINT_EXIT, LEVEL_MM);
+			task->exit_flush = false;
+			return;
+		}
 		/* An idle CPU that answers an interrupt by leaving its mm logs the same reason. */
-		if (in->cpus[raw->cpu].switching || task->kind == TASK_USER)
-			recorded(in, POINT_SWITCH, LEVEL_MM);
+		if (!in->cpus[raw->cpu].switching && task->kind != TASK_USER)
+			return;
+		recorded(in, POINT_SWITCH, LEVEL_MM);
+		/* No switch of tasks, and not exit's: exec installs its new address space. */
+		if (!in->cpus[raw->cpu].switching && in->has_flush_range && task->mm) {
+			bind(in, raw, task, mm_new(&in->id, MM_DERIVED, 0, task, raw->time_ns));
+			task->rebound = true;
+		}
 		return;
 	}
 	if (reason != 3 && reason != 4)
@@ -979,7 +1003,7 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		if (!task)
 			return -ENOMEM;
 		/* Whoever writes an event runs: the first event of a CPU, or a switch that was lost. */
-		if (!cpu->current || !(cpu->switching || stamped_late(role)))
+		if (!cpu->current || !stamped_late(role))
 			run_task(in, raw, task);
 	}
 	if (!stamped_late(role))
@@ -998,8 +1022,7 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		settle_wp(in, raw, task, false);
 		if (!next)
 			return -ENOMEM;
-		if (!next->comm[0])
-			copy_comm(raw, next->comm);
+		copy_comm(raw, next->comm);
 		run_task(in, raw, next);
 		cpu->switching = true;
 		break;
@@ -1139,7 +1162,7 @@ int interpret_end(struct interpreter *in, uint64_t time_ns)
 	in->counts.mms_placeholder = in->id.placeholders;
 	for (size_t i = 1; i < in->id.nr_mms; i++)
 		if (in->id.mms[i])
-			in->sink.mm_done(in->sink.context, &in->id.mms[i]->id);
+			mm_done(in, in->id.mms[i]);
 	return in->failed ? -ENOMEM : 0;
 }
 
@@ -1164,6 +1187,7 @@ bool interpret_sees(const struct interpreter *in, enum point point)
 		case POINT_FORK:
 			return flush && in->has_flush_range && decoder_has(d, ROLE_COPY_RANGE, -1);
 		case POINT_NESTED:
+		case POINT_EXIT:
 			return flush && in->has_flush_range;
 		default:
 			return false;
