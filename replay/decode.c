@@ -19,7 +19,6 @@ struct decoder {
 	uint32_t *entry_cpu;    /* dense CPU of each (cpu, buffer) */
 	unsigned int *cpus;     /* kernel's number of each dense CPU */
 	unsigned int nr_cpus;
-	bool swap;
 	uint64_t unknown, too_short;
 };
 
@@ -41,16 +40,15 @@ static int add_field(struct trace *t, struct decode_plan *plan, const struct cat
 			continue; /* not the number we know under this name */
 		if (!text && field.offset + field.size < 8)
 			continue; /* would lie among the fields that all events share */
-		typeof(plan->fields[0]) *f = &plan->fields[plan->nr_numbers + plan->nr_texts];
+		struct decode_field *f = &plan->fields[want->slot];
 		uint8_t unused = (uint8_t)(text ? 0 : 64 - 8 * field.size);
 
-		f->slot = (uint8_t)want->slot;
-		f->at = text ? field.offset : field.offset + field.size - 8;
-		f->up = trace_info(t)->big_endian ? unused : 0;
-		f->down = unused;
-		f->mask = field.is_signed ? UINT64_MAX : UINT64_MAX >> unused;
-		plan->nr_numbers += !text;
-		plan->nr_texts += text;
+		*f = (struct decode_field){
+			.mask = text ? 0 : field.is_signed ? UINT64_MAX : UINT64_MAX >> unused,
+			.at = text ? field.offset : field.offset + field.size - 8,
+			.up = trace_info(t)->big_endian ? unused : 0,
+			.down = unused,
+		};
 		plan->has |= 1u << want->slot;
 		if (field.offset + (text ? 1 : field.size) > plan->size)
 			plan->size = field.offset + (text ? 1 : field.size);
@@ -96,21 +94,6 @@ static int make_plan(struct trace *t, struct decode_plan *plan, struct trace_err
 	return 0;
 }
 
-/* Numbers go before texts. */
-static void sort_fields(struct decode_plan *plan)
-{
-	unsigned int nr = plan->nr_numbers + plan->nr_texts, first = 0;
-
-	for (unsigned int i = 0; i < nr; i++) {
-		typeof(plan->fields[0]) field = plan->fields[i];
-
-		if (field.slot == SLOT_COMM || field.slot == SLOT_TEXT)
-			continue;
-		plan->fields[i] = plan->fields[first];
-		plan->fields[first++] = field;
-	}
-}
-
 static int by_number(const void *a, const void *b)
 {
 	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
@@ -146,8 +129,6 @@ struct decoder *decoder_new(struct trace *t, struct trace_error *err)
 
 	formats = trace_formats(t, &nr);
 	if (d)
-		d->swap = trace_swap(t);
-	if (d)
 		d->plans = calloc(nr + 1, sizeof(*d->plans));
 	if (!d || !d->plans || index_cpus(d, trace_info(t))) {
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", trace_info(t)->path);
@@ -162,7 +143,9 @@ struct decoder *decoder_new(struct trace *t, struct trace_error *err)
 			decoder_free(d);
 			return NULL;
 		}
-		sort_fields(plan);
+		plan->swap = trace_swap(t);
+		if (plan->size < 8)
+			plan->size = 8; /* as much is read even for a number that is not there */
 		if (formats[i].id >= 0 && formats[i].id < NR_IDS && !d->by_id[formats[i].id])
 			d->by_id[formats[i].id] = (uint32_t)d->nr_plans;
 	}
@@ -210,15 +193,6 @@ bool decoder_has_site(const struct decoder *d, enum point point, enum tlbi_conte
 	return false;
 }
 
-/* The 8 bytes that end where a number does are always there: 8 bytes in front belong to all events. */
-static inline uint64_t load(const uint8_t *at, bool swap)
-{
-	uint64_t bytes;
-
-	memcpy(&bytes, at, sizeof(bytes));
-	return swap ? __builtin_bswap64(bytes) : bytes;
-}
-
 bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event *raw)
 {
 	uint32_t at = rec->id >= 0 && rec->id < NR_IDS ? d->by_id[rec->id] : 0;
@@ -237,21 +211,17 @@ bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event 
 	raw->cpu = d->entry_cpu[rec->entry];
 	raw->plan = plan;
 	raw->has = plan->has;
+	raw->data = rec->data;
 	raw->record = rec;
 	if (__builtin_expect(rec->size < plan->size, false)) {
 		d->too_short++;
 		return false;
 	}
-	const typeof(plan->fields[0]) *f = plan->fields;
-	for (unsigned int n = plan->nr_numbers; n; n--, f++) {
-		int64_t high = (int64_t)(load(rec->data + f->at, d->swap) << f->up);
+	if (plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON)) {
+		uint64_t reason = GET(raw, REASON);
 
-		raw->slot[f->slot] = (uint64_t)(high >> f->down) & f->mask;
+		plan->reasons[reason < 7 ? reason : 7]++;
 	}
-	for (unsigned int n = plan->nr_texts; n; n--, f++)
-		raw->slot[f->slot] = f->at;
-	if (plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON))
-		plan->reasons[raw->slot[SLOT_REASON] < 7 ? raw->slot[SLOT_REASON] : 7]++;
 	return true;
 }
 

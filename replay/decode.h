@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From records to raw events: for each format of the recording, once, which row of the catalogue it
- * belongs to and where its fields lie; then, per record, the few numbers that the row wants.
+ * belongs to and where its fields lie; then, per record, the few numbers that the row wants, each when
+ * it is asked for.
  */
 #ifndef REPLAY_DECODE_H
 #define REPLAY_DECODE_H
@@ -11,18 +12,27 @@
 #include "replay/trace.h"
 #include "schema/catalogue.h"
 
-/* One decoded record. Only slots whose bit is set in HAS are valid. */
+/* One decoded record. Only slots whose bit is set in HAS are valid: see HAS() and GET(). */
 struct raw_event {
 	uint64_t time_ns;
 	int32_t pid;
 	uint32_t cpu;                /* dense index: see decoder_cpu() */
 	const struct decode_plan *plan;
 	uint32_t has;                /* 1 << SLOT_* */
-	uint64_t slot[NR_SLOTS];
+	const uint8_t *data;         /* the record's */
 	const struct trace_record *record;
 };
 
-#define HAS(raw, s) ((raw)->has & 1u << SLOT_##s)
+/*
+ * A number is the end of the 8 bytes at AT, whatever its size: there are always so many in front of
+ * its end, as the 8 bytes that a record starts with belong to all events. They are shifted up, then
+ * down with their sign, then cut. A text lies at AT.
+ */
+struct decode_field {
+	uint64_t mask;
+	uint32_t at;
+	uint8_t up, down;
+};
 
 /* What is known of one format. */
 struct decode_plan {
@@ -38,15 +48,25 @@ struct decode_plan {
 	enum tlbi_context site_context;
 	uint64_t events;            /* records seen */
 	uint64_t reasons[8];        /* role TLB_FLUSH: by reason, the last one: unknown ones */
-	uint8_t nr_numbers, nr_texts;
+	bool swap;                  /* numbers are in the other byte order */
 	uint32_t size;              /* bytes a record must have for all its fields */
-	/* A number is the last of the 8 bytes at AT: shifted up, then down with its sign, then cut. */
-	struct {
-		uint64_t mask;
-		uint32_t at;        /* bytes; a text: where it starts, which is its value too */
-		uint8_t slot, up, down;
-	} fields[10];               /* numbers, then texts */
+	struct decode_field fields[NR_SLOTS];
 };
+
+#define HAS(raw, s) ((raw)->has & 1u << SLOT_##s)
+#define GET(raw, s) raw_number(raw, SLOT_##s)
+
+/* What the record holds for SLOT; 0 if its format has no such field. */
+static inline uint64_t raw_number(const struct raw_event *raw, enum slot slot)
+{
+	const struct decode_field *field = &raw->plan->fields[slot];
+	uint64_t bytes;
+
+	__builtin_memcpy(&bytes, raw->data + field->at, sizeof(bytes));
+	if (__builtin_expect(raw->plan->swap, 0))
+		bytes = __builtin_bswap64(bytes);
+	return (uint64_t)((int64_t)(bytes << field->up) >> field->down) & field->mask;
+}
 
 struct decoder;
 

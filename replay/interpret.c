@@ -271,12 +271,12 @@ static uint32_t pointer_mm(struct interpreter *in, const struct raw_event *raw, 
 /* The address space that RAW names, else its task's own. */
 static uint32_t event_mm(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	if (HAS(raw, MM) && raw->slot[SLOT_MM]) {
+	if (HAS(raw, MM) && GET(raw, MM)) {
 		const struct mm *mm = mm_get(&in->id, task->mm);
 
-		if (mm && mm->id.pointer == raw->slot[SLOT_MM] && !mm->dying)
+		if (mm && mm->id.pointer == GET(raw, MM) && !mm->dying)
 			return task->mm;
-		return pointer_mm(in, raw, raw->slot[SLOT_MM]);
+		return pointer_mm(in, raw, GET(raw, MM));
 	}
 	return task->fault.active ? task->fault.mm : own_mm(in, raw, task);
 }
@@ -321,12 +321,12 @@ static void mm_unused(struct interpreter *in, const struct raw_event *raw, uint3
 
 static void copy_comm(const struct raw_event *raw, char comm[16])
 {
-	uint64_t at = raw->slot[SLOT_COMM];
+	uint32_t at = raw->plan->fields[SLOT_COMM].at;
 	size_t n = raw->record->size - at < 15 ? raw->record->size - at : 15;
 
 	if (!HAS(raw, COMM))
 		return;
-	memcpy(comm, raw->record->data + at, n);
+	memcpy(comm, raw->data + at, n);
 	comm[n] = '\0';
 }
 
@@ -343,7 +343,7 @@ static void recorded_only(struct interpreter *in, const struct raw_event *raw, s
 {
 	struct tlbi_reach reach;
 
-	tlbi_decode(&raw->plan->op, HAS(raw, OP) ? raw->slot[SLOT_OP] : 0, in->page_shift, &reach);
+	tlbi_decode(&raw->plan->op, HAS(raw, OP) ? GET(raw, OP) : 0, in->page_shift, &reach);
 	recorded(in, point, level);
 	in->counts.tlbi_only[point][level]++;
 	decide(in, raw, point, level, point == POINT_KERNEL ? 0 : task->mm, reach.va, reach.pages,
@@ -440,10 +440,10 @@ static void fault_done(struct interpreter *in, const struct raw_event *raw, stru
 
 static void fault_begins(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	uint64_t flags = HAS(raw, FLAGS) ? raw->slot[SLOT_FLAGS] : 0;
+	uint64_t flags = HAS(raw, FLAGS) ? GET(raw, FLAGS) : 0;
 	bool remote = flags & FAULT_REMOTE;
 	/* The user pc lies at a fixed place behind the registers' pointer: 0 means there are none. */
-	bool registers = !HAS(raw, UPC) || raw->slot[SLOT_UPC];
+	bool registers = !HAS(raw, UPC) || GET(raw, UPC);
 	struct fault *f = &task->fault;
 
 	/* Without a return probe the next fault says that the last one ended. */
@@ -453,14 +453,14 @@ static void fault_begins(struct interpreter *in, const struct raw_event *raw, st
 	task->tlbi_upgrade = 0;
 	task->set_flags.valid = false;
 	if (!remote && HAS(raw, MM))
-		bind_pointer(in, raw, task, raw->slot[SLOT_MM]);
+		bind_pointer(in, raw, task, GET(raw, MM));
 	*f = (struct fault){
 		.active = true,
 		.write = flags & FAULT_WRITE,
 		.hardware = !remote && registers,
 		.mm = event_mm(in, raw, task),
 		.flags = (uint32_t)flags,
-		.addr = HAS(raw, ADDR) ? raw->slot[SLOT_ADDR] : 0,
+		.addr = HAS(raw, ADDR) ? GET(raw, ADDR) : 0,
 		.began_ns = raw->time_ns,
 	};
 	if (task->hw.valid && page_of(in, task->hw.addr) == page_of(in, f->addr))
@@ -500,8 +500,8 @@ static void settle_wp(struct interpreter *in, const struct raw_event *raw, struc
 
 static void on_hw_fault(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	uint64_t addr = HAS(raw, ADDR) ? raw->slot[SLOT_ADDR] : 0;
-	uint64_t error = HAS(raw, ERROR) ? raw->slot[SLOT_ERROR] : 0;
+	uint64_t addr = HAS(raw, ADDR) ? GET(raw, ADDR) : 0;
+	uint64_t error = HAS(raw, ERROR) ? GET(raw, ERROR) : 0;
 	bool kernel_addr = addr >> 63;
 
 	settle_wp(in, raw, task, false);
@@ -543,19 +543,19 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 	if (!raw->plan->is_return) {
 		task->set_flags.valid = true;
 		task->set_flags.has = raw->has;
-		task->set_flags.mm = raw->slot[SLOT_MM];
-		task->set_flags.addr = raw->slot[SLOT_ADDR];
-		task->set_flags.pte = raw->slot[SLOT_PTE];
-		task->set_flags.entry = raw->slot[SLOT_ENTRY];
-		task->set_flags.dirty = raw->slot[SLOT_DIRTY];
+		task->set_flags.mm = GET(raw, MM);
+		task->set_flags.addr = GET(raw, ADDR);
+		task->set_flags.pte = GET(raw, PTE);
+		task->set_flags.entry = GET(raw, ENTRY);
+		task->set_flags.dirty = GET(raw, DIRTY);
 		return;
 	}
 
 	uint32_t mm = HAS(raw, MM) || !task->set_flags.valid ? event_mm(in, raw, task) : 0;
-	uint64_t addr = HAS(raw, ADDR) ? raw->slot[SLOT_ADDR] : task->fault.addr;
-	uint64_t entry = HAS(raw, ENTRY) ? raw->slot[SLOT_ENTRY] : 0;
-	bool dirty = HAS(raw, DIRTY) ? raw->slot[SLOT_DIRTY] : task->fault.write;
-	bool changed = HAS(raw, RET) && (int32_t)raw->slot[SLOT_RET] != 0;
+	uint64_t addr = HAS(raw, ADDR) ? GET(raw, ADDR) : task->fault.addr;
+	uint64_t entry = HAS(raw, ENTRY) ? GET(raw, ENTRY) : 0;
+	bool dirty = HAS(raw, DIRTY) ? GET(raw, DIRTY) : task->fault.write;
+	bool changed = HAS(raw, RET) && (int32_t)GET(raw, RET) != 0;
 
 	if (task->set_flags.valid) {
 		/* What the return probe did not fetch, the entry probe did. */
@@ -652,7 +652,7 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 
 static void on_clear_flush(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	uint64_t addr = HAS(raw, ADDR) ? raw->slot[SLOT_ADDR] : task->fault.addr;
+	uint64_t addr = HAS(raw, ADDR) ? GET(raw, ADDR) : task->fault.addr;
 	struct fault *f = &task->fault;
 
 	if (!f->active || !(f->wp || (!in->has_wp && f->write))) {
@@ -661,7 +661,7 @@ static void on_clear_flush(struct interpreter *in, const struct raw_event *raw, 
 	}
 	f->copied = true;
 	/* An entry that was not accessible is in no TLB, and none is flushed. */
-	if (in->arch == ARCH_ARM64 && HAS(raw, PTE) && !(raw->slot[SLOT_PTE] & 1))
+	if (in->arch == ARCH_ARM64 && HAS(raw, PTE) && !(GET(raw, PTE) & 1))
 		return;
 	task->clear_flush_open = true;
 	task->flush_point = POINT_COW;
@@ -684,9 +684,9 @@ static void on_copy_range(struct interpreter *in, const struct raw_event *raw, s
 {
 	uint32_t mm;
 
-	if (HAS(raw, MM2) && raw->slot[SLOT_MM2]) {
-		bind_pointer(in, raw, task, raw->slot[SLOT_MM2]);
-		mm = pointer_mm(in, raw, raw->slot[SLOT_MM2]);
+	if (HAS(raw, MM2) && GET(raw, MM2)) {
+		bind_pointer(in, raw, task, GET(raw, MM2));
+		mm = pointer_mm(in, raw, GET(raw, MM2));
 	} else {
 		mm = own_mm(in, raw, task);
 	}
@@ -696,20 +696,20 @@ static void on_copy_range(struct interpreter *in, const struct raw_event *raw, s
 					     .sure = sure});
 	task->fork.open = true;
 	task->fork.mm = mm;
-	task->fork.child = HAS(raw, MM) ? raw->slot[SLOT_MM] : 0;
+	task->fork.child = HAS(raw, MM) ? GET(raw, MM) : 0;
 	task->fork.time_ns = raw->time_ns;
 	if (HAS(raw, START) && HAS(raw, END))
-		emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .addr = raw->slot[SLOT_START],
-					     .pages = pages_in(in, raw->slot[SLOT_START],
-							       raw->slot[SLOT_END]),
+		emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .addr = GET(raw, START),
+					     .pages = pages_in(in, GET(raw, START),
+							       GET(raw, END)),
 					     .mm = mm, .tid = (uint32_t)raw->pid, .cpu = raw->cpu,
 					     .kind = EVENT_PROTECTED, .sure = sure});
 }
 
 static void on_newtask(struct interpreter *in, const struct raw_event *raw, struct task *parent)
 {
-	struct task *child = task_get(&in->id, (int32_t)raw->slot[SLOT_PID]);
-	uint64_t clone = HAS(raw, CLONE) ? raw->slot[SLOT_CLONE] : 0;
+	struct task *child = task_get(&in->id, (int32_t)GET(raw, PID));
+	uint64_t clone = HAS(raw, CLONE) ? GET(raw, CLONE) : 0;
 	bool forked = parent->fork.open || parent->fork.child;
 
 	if (!child) {
@@ -773,11 +773,11 @@ static void on_task_exit(struct interpreter *in, const struct raw_event *raw, st
 
 static void on_gather(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	uint64_t bits = HAS(raw, BITS) ? raw->slot[SLOT_BITS] : 0;
-	bool fullmm = HAS(raw, FULLMM) ? raw->slot[SLOT_FULLMM] : bits & GATHER_FULLMM;
-	bool freed = HAS(raw, FREED) ? raw->slot[SLOT_FREED] : bits & GATHER_FREED;
-	uint64_t start = HAS(raw, START) ? raw->slot[SLOT_START] : 0;
-	uint64_t end = HAS(raw, END) ? raw->slot[SLOT_END] : 0;
+	uint64_t bits = HAS(raw, BITS) ? GET(raw, BITS) : 0;
+	bool fullmm = HAS(raw, FULLMM) ? GET(raw, FULLMM) : bits & GATHER_FULLMM;
+	bool freed = HAS(raw, FREED) ? GET(raw, FREED) : bits & GATHER_FREED;
+	uint64_t start = HAS(raw, START) ? GET(raw, START) : 0;
+	uint64_t end = HAS(raw, END) ? GET(raw, END) : 0;
 	uint32_t mm = event_mm(in, raw, task);
 
 	task->protect_open = task->protect_flushed = false;
@@ -805,9 +805,9 @@ static void on_gather(struct interpreter *in, const struct raw_event *raw, struc
 static void on_protect(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
 	/* Linux 6.1 passes the new permission here; flags are small numbers. */
-	uint64_t cp = HAS(raw, CPFLAGS) && raw->slot[SLOT_CPFLAGS] < 0x100 ? raw->slot[SLOT_CPFLAGS] : 0;
-	uint64_t start = HAS(raw, START) ? raw->slot[SLOT_START] : 0;
-	uint64_t end = HAS(raw, END) ? raw->slot[SLOT_END] : 0;
+	uint64_t cp = HAS(raw, CPFLAGS) && GET(raw, CPFLAGS) < 0x100 ? GET(raw, CPFLAGS) : 0;
+	uint64_t start = HAS(raw, START) ? GET(raw, START) : 0;
+	uint64_t end = HAS(raw, END) ? GET(raw, END) : 0;
 
 	fault_done(in, raw, task, false);
 	task->protect_open = true;
@@ -834,14 +834,14 @@ static void on_exit_mmap(struct interpreter *in, const struct raw_event *raw, st
 /* x86 flush_tlb_mm_range(): what the flush is for must come from what the task is doing. */
 static void on_flush_range(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	bool whole = HAS(raw, START) && HAS(raw, END) && !raw->slot[SLOT_START] &&
-		     raw->slot[SLOT_END] == ~UINT64_C(0);
+	bool whole = HAS(raw, START) && HAS(raw, END) && !GET(raw, START) &&
+		     GET(raw, END) == ~UINT64_C(0);
 	uint32_t mm = event_mm(in, raw, task);
 
 	if (task->flush_point == POINT_COW && !whole)
 		return; /* the flush of the copy that has just been decided */
 	task->flush_point = NR_POINTS;
-	if (whole && HAS(raw, SHIFT) && raw->slot[SLOT_SHIFT] && !in->has_gather) {
+	if (whole && HAS(raw, SHIFT) && GET(raw, SHIFT) && !in->has_gather) {
 		/* With a stride it is a gather (flush_tlb_mm() has none): of exit_mmap, or a nested one. */
 		task->whole_mm = mm;
 	} else if (whole && decoder_has(in->decoder, ROLE_COPY_RANGE, -1) && task->fork.time_ns) {
@@ -856,7 +856,7 @@ static void on_flush_range(struct interpreter *in, const struct raw_event *raw, 
 static void settle_whole(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
 	uint32_t mm = task->whole_mm;
-	bool in_use = raw->plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON) && raw->slot[SLOT_REASON] > 2;
+	bool in_use = raw->plan->role == ROLE_TLB_FLUSH && HAS(raw, REASON) && GET(raw, REASON) > 2;
 
 	if (!mm)
 		return;
@@ -874,8 +874,8 @@ static void settle_whole(struct interpreter *in, const struct raw_event *raw, st
 /* The point that a tlb:tlb_flush serves. One shootdown: a "remote ipi send" and a local flush. */
 static void on_tlb_flush(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
-	uint64_t reason = HAS(raw, REASON) ? raw->slot[SLOT_REASON] : 0;
-	uint64_t pages = HAS(raw, PAGES) ? raw->slot[SLOT_PAGES] : 0;
+	uint64_t reason = HAS(raw, REASON) ? GET(raw, REASON) : 0;
+	uint64_t pages = HAS(raw, PAGES) ? GET(raw, PAGES) : 0;
 
 	if (!pages)
 		return;
@@ -918,23 +918,24 @@ static void on_unmap_one(struct interpreter *in, const struct raw_event *raw, st
 {
 	if (!raw->plan->is_return || !HAS(raw, MM) || !HAS(raw, ADDR))
 		return;
-	if (HAS(raw, RET) && !(raw->slot[SLOT_RET] & 1))
+	if (HAS(raw, RET) && !(GET(raw, RET) & 1))
 		return;
 	decide(in, raw, POINT_RECLAIM, LEVEL_PTE, event_mm(in, raw, task),
-	       page_of(in, raw->slot[SLOT_ADDR]), 1, 0);
+	       page_of(in, GET(raw, ADDR)), 1, 0);
 }
 
 /* ---- the snapshot ---- */
 
 static void on_marker(struct interpreter *in, const struct raw_event *raw)
 {
-	const char *text = (const char *)raw->record->data + raw->slot[SLOT_TEXT];
-	const char *end = memchr(text, '\0', raw->record->size - raw->slot[SLOT_TEXT]);
+	uint32_t at = raw->plan->fields[SLOT_TEXT].at;
+	const char *text = (const char *)raw->data + at;
+	const char *end = memchr(text, '\0', raw->record->size - at);
 	struct snapshot_task entry;
 	bool ours = false;
 
 	if (!end)
-		end = (const char *)raw->record->data + raw->record->size;
+		end = (const char *)raw->data + raw->record->size;
 	for (const char *line = text; line < end;) {
 		const char *next = memchr(line, '\n', (size_t)(end - line));
 		size_t size = (size_t)((next ? next : end) - line);
@@ -1017,7 +1018,7 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 
 	switch (role) {
 	case ROLE_SWITCH: {
-		struct task *next = task_get(&in->id, (int32_t)raw->slot[SLOT_PID]);
+		struct task *next = task_get(&in->id, (int32_t)GET(raw, PID));
 
 		settle_wp(in, raw, task, false);
 		if (!next)
@@ -1047,16 +1048,16 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		cpu->switching = false;
 		if (task->kind == TASK_KERNEL)
 			break;
-		bind_pointer(in, raw, task, raw->slot[SLOT_MM]);
+		bind_pointer(in, raw, task, GET(raw, MM));
 		break;
 	case ROLE_THREAD:
 		if (HAS(raw, PID) && HAS(raw, MM)) {
-			struct task *next = task_get(&in->id, (int32_t)raw->slot[SLOT_PID]);
+			struct task *next = task_get(&in->id, (int32_t)GET(raw, PID));
 
 			if (!next)
 				return -ENOMEM;
-			if (raw->slot[SLOT_MM])
-				bind_pointer(in, raw, next, raw->slot[SLOT_MM]);
+			if (GET(raw, MM))
+				bind_pointer(in, raw, next, GET(raw, MM));
 			else if (!next->mm)
 				next->kind = TASK_KERNEL;
 		}
@@ -1070,7 +1071,7 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 			fault_begins(in, raw, task);
 		else
 			fault_done(in, raw, task,
-				   !HAS(raw, RET) || !(raw->slot[SLOT_RET] & (RET_ERRORS | RET_RETRY)));
+				   !HAS(raw, RET) || !(GET(raw, RET) & (RET_ERRORS | RET_RETRY)));
 		break;
 	case ROLE_WP:
 	case ROLE_HUGE_WP:
