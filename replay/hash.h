@@ -16,28 +16,49 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t x)
 	return h ^ h >> 32;
 }
 
-/* Continues H with SIZE bytes at DATA. Depends on how the bytes are divided among the calls. */
-static inline uint64_t hash_bytes(uint64_t h, const void *data, size_t size)
-{
-	uint64_t first[4] = {1, 2, 3, 4}, second[4] = {0}, word[4];
-	const unsigned char *p = data;
-	size_t n = size;
+/* The running sums. They start at HASH_START. */
+struct hash {
+	uint64_t first[4], second[4];
+	uint64_t size; /* bytes */
+};
 
-	for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
+#define HASH_START ((struct hash){.first = {1, 2, 3, 4}})
+
+/*
+ * Continues H. Pieces are multiples of 32 bytes, or their ends are where the data has some of its own
+ * (its end, a chunk's): how much is read at a time does not matter then.
+ */
+static inline void hash_add(struct hash *h, const void *data, size_t size)
+{
+	struct hash sums = *h;
+	uint64_t word[4] = {0};
+	const unsigned char *p = data;
+
+	for (size_t n = size / sizeof(word); n; n--, p += sizeof(word)) {
 		memcpy(word, p, sizeof(word));
 		for (unsigned int k = 0; k < 4; k++) {
-			first[k] += word[k];
-			second[k] += first[k];
+			sums.first[k] += word[k];
+			sums.second[k] += sums.first[k];
 		}
 	}
-	memset(word, 0, sizeof(word));
-	memcpy(word, p, n);
-	for (unsigned int k = 0; k < 4; k++) {
-		h = hash_mix(h, first[k]);
-		h = hash_mix(h, second[k]);
-		h = hash_mix(h, word[k]);
+	if (size % sizeof(word)) {
+		memset(word, 0, sizeof(word));
+		memcpy(word, p, size % sizeof(word));
+		for (unsigned int k = 0; k < 4; k++) {
+			sums.first[k] += word[k];
+			sums.second[k] += sums.first[k];
+		}
 	}
-	return hash_mix(h, size);
+	sums.size += size;
+	*h = sums;
+}
+
+/* X with all of H mixed in. */
+static inline uint64_t hash_value(uint64_t x, const struct hash *h)
+{
+	for (unsigned int k = 0; k < 4; k++)
+		x = hash_mix(hash_mix(x, h->first[k]), h->second[k]);
+	return hash_mix(x, h->size);
 }
 
 #endif

@@ -25,10 +25,8 @@
 
 #include <zstd.h>
 
-#include "replay/hash.h"
-
 #define BLOCKS_TOTAL (4ULL << 20)  /* bytes that plain blocks of all CPUs take, about */
-#define BLOCK_MAX    (256U << 10)  /* bytes */
+#define BLOCK_MAX    (64U << 10)   /* bytes */
 #define CHUNK_MAX    (16U << 20)   /* bytes, uncompressed; trace-cmd writes 10 pages */
 #define CHUNKS_TOTAL (40ULL << 20) /* bytes that blocks of all CPUs take, if they are zstd... */
 #define CHUNKS_CPUS  256           /* ... and if the CPUs are not more than this */
@@ -97,7 +95,7 @@ static int next_plain(struct stream *s, struct stream_pool *pool, struct trace_e
 	ret = source_read(pool->src, s->block, size, s->offset + s->pos, err);
 	if (ret)
 		return ret;
-	s->hash = hash_bytes(s->hash, s->block, size);
+	hash_add(&s->hash, s->block, size);
 	s->base = s->offset + s->pos;
 	s->block_used = size;
 	s->pos += size;
@@ -166,7 +164,7 @@ static int next_chunk(struct stream *s, struct stream_pool *pool, struct trace_e
 		memcpy(s->block, out + s->given, part);
 	s->given += part;
 	if (s->given == usize) {
-		s->hash = hash_bytes(s->hash, pool->packed, csize);
+		hash_add(&s->hash, pool->packed, csize);
 		s->chunks--;
 		s->given = 0;
 		s->pos += sizeof(header) + csize;

@@ -6,6 +6,7 @@
 #ifndef REPLAY_STREAM_H
 #define REPLAY_STREAM_H
 
+#include "replay/hash.h"
 #include "replay/source.h"
 #include "replay/trace.h"
 
@@ -25,7 +26,7 @@ struct stream_pool {
 struct stream {
 	uint64_t offset, size; /* bytes: the CPU's section in the file */
 	uint64_t pos;          /* bytes of it that were read */
-	uint64_t hash;         /* of the bytes read, as they lie in the file */
+	struct hash hash;      /* of the bytes read, as they lie in the file */
 	uint64_t base;         /* where block[0] lies: in the file, or in the uncompressed data */
 	uint64_t next_base;
 	uint32_t page_size; /* bytes */

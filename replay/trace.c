@@ -81,6 +81,7 @@ struct trace *trace_open(const char *path, struct trace_error *err)
 		cur->stream.offset = cpu->file_offset;
 		cur->stream.size = cpu->file_size;
 		cur->stream.page_size = t->c.buffers[cpu->buffer].page_size;
+		cur->stream.hash = HASH_START;
 		cur->stream.zstd = t->c.zstd[cpu->buffer];
 		t->total += cpu->file_size;
 		if (cpu->file_size)
@@ -139,10 +140,11 @@ int trace_hash(const struct trace *t, uint64_t *hash, struct trace_error *err)
 {
 	const struct trace_info *info = &t->c.info;
 	uint64_t h = hash_mix(0, info->file_size), at = 0;
+	struct hash rest = HASH_START;
 	unsigned char block[16384];
 
 	for (size_t i = 0; i < info->nr_entries; i++)
-		h = hash_mix(h, t->cursors[i].stream.hash);
+		h = hash_value(h, &t->cursors[i].stream.hash);
 	/* What lies between the CPUs' sections: headers, formats, options. */
 	while (at < info->file_size) {
 		uint64_t next = info->file_size, skip = 0;
@@ -165,10 +167,10 @@ int trace_hash(const struct trace *t, uint64_t *hash, struct trace_error *err)
 		int ret = source_read(&t->c.src, block, size, at, err);
 		if (ret)
 			return ret;
-		h = hash_bytes(h, block, size);
+		hash_add(&rest, block, size);
 		at += size;
 	}
-	*hash = h;
+	*hash = hash_value(h, &rest);
 	return 0;
 }
 
