@@ -4,6 +4,7 @@
 #   make deps             install what is missing from Debian (needs root)
 #   make demo             replay a shipped recording and show its overview
 #   make check            all tests
+#   make lab              record in emulated arm64 and x86 machines and compare the counts
 #   make SAN=address,undefined check    the same under sanitizers, in its own build folder
 
 PREFIX  ?= /usr/local
@@ -64,9 +65,9 @@ $(UNIT_BIN) $(TOOLS_BIN): $(B)/tests/%: $(B)/tests/%.o $(call objects,$(REPLAY_L
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call pkg_libs,$(PKGS_TESTS)) -lm
 
-# The example workload: plain C that needs nothing of the rest.
-check: $(B)/examples/forkwp
-$(B)/examples/forkwp: examples/forkwp.c
+# The example workloads: plain C that needs nothing of the rest.
+check: $(B)/examples/forkwp $(B)/examples/workload
+$(B)/examples/forkwp $(B)/examples/workload: $(B)/examples/%: examples/%.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pthread -o $@ $<
@@ -134,12 +135,18 @@ install: $(addprefix $(B)/,$(PROGRAMS))
 	$(Q)install -m 644 schema/event.h schema/terms.h $(DESTDIR)$(INCDIR)/schema
 	$(Q)install -m 644 common/param.h $(DESTDIR)$(INCDIR)/common
 
+# Emulated machines with Debian's kernels: examples/lab/README.md.
+lab: $(B)/tlbreplay
+	$(Q)BUILD=$(B) examples/lab/lab
+lab-deps:
+	$(Q)examples/lab/deps
+
 # Filled by the work that they belong to.
-guard fuzz lab truth:
+guard fuzz truth:
 	@echo 'make $@: not there yet' >&2; exit 1
 
 clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES))
-.PHONY: all deps demo check bench guard fuzz lab truth install clean gen
+.PHONY: all deps demo check bench guard fuzz lab lab-deps truth install clean gen

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * workload: page faults and TLB flushes whose number is known beforehand, with knobs.
+ *
+ * T threads share P pages of anonymous memory. A round is a list of steps with all threads waiting
+ * for each other in between, so that what one step made is there when the next one begins:
+ *
+ *   fork       a child starts and ends; every page is write-protected          (each --fork rounds)
+ *   read       threads read --read percent of the pages that they do not own: their CPUs' TLBs then
+ *              hold the read-only entries
+ *   own        the owner writes each of its pages (page number mod T): one write-protect fault per
+ *              page that finds nobody else using it: the reuse, one broadcast each on arm64
+ *   others     threads write --write percent of the pages that they do not own: a fault only where
+ *              the TLB still has the read-only entry, a spurious one
+ *   cow        a second child lives on while its parent writes the first --cow pages: each is copied
+ *   mprotect   the first --mprotect pages are made read-only and writable again
+ *   dontneed   the last --dontneed pages are given back (madvise)
+ *   munmap     a region of --munmap pages is mapped, touched and unmapped
+ *   swap       a second region of --swap pages is filled once and read every round: with less memory
+ *              than that (a memory cgroup), pages go to swap and come back
+ *
+ * One line at the end, key=value each. "_expected" are the faults or calls that the steps must make;
+ * what the kernel itself counts for us (minflt, majflt) is beside them. The same seed visits the same
+ * pages.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_THREADS 256
+#define HUGE_BYTES  ((size_t)2 << 20) /* alignment, so that 2 MiB and 64 KiB folios are possible */
+
+struct knob {
+	const char *name;
+	long value, least, most;
+	const char *help;
+};
+
+enum {
+	THREADS,
+	PAGES,
+	ROUNDS,
+	READ,
+	WRITE,
+	PIN,
+	HUGE,
+	FORK,
+	COW,
+	MPROTECT,
+	DONTNEED,
+	MUNMAP,
+	SWAP,
+	EVICT,
+	SEED
+};
+
+static struct knob knobs[] = {
+	[THREADS] = {"threads", 4, 1, MAX_THREADS, "threads, the first is the main one"},
+	[PAGES] = {"pages", 2048, 1, 1 << 22, "pages that they share"},
+	[ROUNDS] = {"rounds", 5, 1, 1 << 20, "rounds"},
+	[READ] = {"read", 25, 0, 100, "percent of others' pages that a thread reads beforehand"},
+	[WRITE] = {"write", 50, 0, 100, "percent of others' pages that a thread writes afterwards"},
+	[PIN] = {"pin", 1, 0, 1, "1: thread N runs on the Nth CPU"},
+	[HUGE] = {"huge", 0, 0, 1, "1: madvise(MADV_HUGEPAGE), for THP and contpte folios; 0: forbid them"},
+	[FORK] = {"fork", 1, 0, 1 << 20, "fork every so many rounds; 0: never"},
+	[COW] = {"cow", 0, 0, 1 << 22, "pages that are copied in each round"},
+	[MPROTECT] = {"mprotect", 0, 0, 1 << 22, "pages that are protected and unprotected in each round"},
+	[DONTNEED] = {"dontneed", 0, 0, 1 << 22, "pages that are given back in each round"},
+	[MUNMAP] = {"munmap", 0, 0, 1 << 22, "pages of a region that is mapped and unmapped in each round"},
+	[SWAP] = {"swap", 0, 0, 1 << 22, "pages of a region that is filled once and read in each round"},
+	[EVICT] = {"evict", 0, 0, 1 << 20, "pages of its own that a thread touches to empty its TLB"},
+	[SEED] = {"seed", 1, 1, INT32_MAX, "seed of the visits"},
+};
+#define NR_KNOBS (sizeof(knobs) / sizeof(*knobs))
+
+struct counts {
+	uint64_t reads;        /* of others' pages, before the owners write */
+	uint64_t own_writes;   /* each to a write-protected page that is ours alone */
+	uint64_t other_writes; /* of others' pages, writable by then */
+	uint64_t stale_writes; /* of those, to pages that the same thread read before */
+	uint64_t evicted;
+};
+
+struct worker {
+	pthread_t thread;
+	long number;
+	uint64_t random; /* state of its own generator */
+	bool *was_read;  /* by this thread in this round */
+	volatile unsigned char *evict;
+	struct counts counts;
+};
+
+static volatile unsigned char *memory, *swapped;
+static size_t page_bytes;
+static pthread_barrier_t barrier;
+static struct worker workers[MAX_THREADS];
+static uint64_t forks, cow_copies, mprotect_calls, dontneed_calls, munmap_calls, swap_reads;
+
+static long knob(int which)
+{
+	return knobs[which].value;
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* xorshift64: small, and the same everywhere. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static bool chance(struct worker *worker, long percent)
+{
+	return (long)(next_random(&worker->random) >> 33) % 100 < percent;
+}
+
+static void wait_for_all(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+/* A byte of PAGE; each thread has one of its own, so that nobody's write is another's. */
+static volatile unsigned char *byte_of(long page, const struct worker *worker)
+{
+	return memory + (size_t)page * page_bytes + 64 + (size_t)worker->number;
+}
+
+static volatile unsigned char *map(size_t pages)
+{
+	char *start = mmap(NULL, pages * page_bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (start == MAP_FAILED)
+		die("mmap");
+	start += -(uintptr_t)start & (HUGE_BYTES - 1);
+	/* Without that a fault may serve 2 MiB at once, and nothing can be counted. */
+	madvise(start, pages * page_bytes, knob(HUGE) ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	return (volatile unsigned char *)start;
+}
+
+static bool is_fork_round(long round)
+{
+	return knob(FORK) && round % knob(FORK) == 0;
+}
+
+/* A child that ends at once: it leaves the pages write-protected and ours alone. */
+static void step_fork(void)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		die("fork");
+	forks++;
+}
+
+static void step_read(struct worker *worker)
+{
+	memset(worker->was_read, 0, (size_t)knob(PAGES));
+	for (long page = 0; page < knob(PAGES); page++) {
+		if (page % knob(THREADS) == worker->number || !chance(worker, knob(READ)))
+			continue;
+		(void)*byte_of(page, worker);
+		worker->was_read[page] = true;
+		worker->counts.reads++;
+	}
+	for (long page = 0; page < knob(EVICT); page++) {
+		worker->evict[(size_t)page * page_bytes]++;
+		worker->counts.evicted++;
+	}
+}
+
+static void step_own(struct worker *worker)
+{
+	for (long page = worker->number; page < knob(PAGES); page += knob(THREADS)) {
+		*byte_of(page, worker) = 1;
+		worker->counts.own_writes++;
+	}
+}
+
+static void step_others(struct worker *worker)
+{
+	for (long page = 0; page < knob(PAGES); page++) {
+		if (page % knob(THREADS) == worker->number || !chance(worker, knob(WRITE)))
+			continue;
+		*byte_of(page, worker) = 2;
+		worker->counts.other_writes++;
+		worker->counts.stale_writes += worker->was_read[page];
+	}
+}
+
+/* The child holds the pages until we have written ours: the kernel must copy each. */
+static void step_cow(void)
+{
+	int hold[2];
+	char byte;
+
+	if (pipe(hold))
+		die("pipe");
+	pid_t child = fork();
+	if (child == 0) {
+		close(hold[1]);
+		_exit(read(hold[0], &byte, 1) != 0);
+	}
+	if (child < 0)
+		die("fork");
+	forks++;
+	close(hold[0]);
+	for (long page = 0; page < knob(COW); page++, cow_copies++)
+		*byte_of(page, &workers[0]) = 3;
+	close(hold[1]);
+	if (waitpid(child, NULL, 0) != child)
+		die("waitpid");
+	/* The other pages are still write-protected: leave none for the next round. */
+	for (long page = knob(COW); page < knob(PAGES); page++) {
+		*byte_of(page, &workers[0]) = 3;
+		workers[0].counts.own_writes++;
+	}
+}
+
+static void step_ranges(void)
+{
+	if (knob(MPROTECT)) {
+		size_t bytes = (size_t)knob(MPROTECT) * page_bytes;
+
+		if (mprotect((void *)memory, bytes, PROT_READ) ||
+		    mprotect((void *)memory, bytes, PROT_READ | PROT_WRITE))
+			die("mprotect");
+		mprotect_calls += 2;
+	}
+	if (knob(DONTNEED)) {
+		long first = knob(PAGES) - knob(DONTNEED);
+
+		if (madvise((void *)(memory + (size_t)first * page_bytes),
+			    (size_t)knob(DONTNEED) * page_bytes, MADV_DONTNEED))
+			die("madvise");
+		dontneed_calls++;
+		for (long page = first; page < knob(PAGES); page++)
+			*byte_of(page, &workers[0]) = 4;
+	}
+	if (knob(MUNMAP)) {
+		size_t bytes = (size_t)knob(MUNMAP) * page_bytes;
+		volatile unsigned char *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+						      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (region == MAP_FAILED)
+			die("mmap");
+		for (size_t at = 0; at < bytes; at += page_bytes)
+			region[at] = 5;
+		if (munmap((void *)region, bytes))
+			die("munmap");
+		munmap_calls++;
+	}
+	for (long page = 0; page < knob(SWAP); page++, swap_reads++)
+		(void)swapped[(size_t)page * page_bytes];
+}
+
+static void *run(void *argument)
+{
+	struct worker *worker = argument;
+	bool first = worker->number == 0;
+	char name[16];
+
+	snprintf(name, sizeof(name), "workload-%ld", worker->number);
+	prctl(PR_SET_NAME, name);
+	if (knob(PIN)) {
+		cpu_set_t cpus;
+
+		CPU_ZERO(&cpus);
+		CPU_SET((size_t)(worker->number % sysconf(_SC_NPROCESSORS_ONLN)), &cpus);
+		sched_setaffinity(0, sizeof(cpus), &cpus);
+	}
+	for (long page = worker->number; page < knob(PAGES); page += knob(THREADS))
+		*byte_of(page, worker) = 1;
+	wait_for_all();
+	for (long round = 0; round < knob(ROUNDS); round++) {
+		bool protected = is_fork_round(round);
+
+		if (first && protected)
+			step_fork();
+		wait_for_all();
+		step_read(worker);
+		wait_for_all();
+		if (protected)
+			step_own(worker);
+		wait_for_all();
+		step_others(worker);
+		wait_for_all();
+		if (first && knob(COW))
+			step_cow();
+		if (first)
+			step_ranges();
+		wait_for_all();
+	}
+	return NULL;
+}
+
+static void print_help(void)
+{
+	puts("usage: workload [--KNOB=N]...\n");
+	for (size_t i = 0; i < NR_KNOBS; i++)
+		printf("  --%-9s %5ld  %s\n", knobs[i].name, knobs[i].value, knobs[i].help);
+}
+
+static void parse_knobs(int argc, char **argv)
+{
+	struct option options[NR_KNOBS + 2] = {{"help", no_argument, NULL, 'h'}};
+	int which;
+	char *end;
+
+	for (size_t i = 0; i < NR_KNOBS; i++)
+		options[i + 1] = (struct option){knobs[i].name, required_argument, NULL, (int)i};
+	while ((which = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (which == 'h') {
+			print_help();
+			exit(0);
+		}
+		if (which == '?')
+			exit(2);
+		struct knob *set = &knobs[which];
+		set->value = strtol(optarg, &end, 10);
+		if (!*optarg || *end || set->value < set->least || set->value > set->most) {
+			fprintf(stderr, "workload: --%s takes %ld to %ld\n", set->name, set->least,
+				set->most);
+			exit(2);
+		}
+	}
+	if (optind < argc || knob(COW) > knob(PAGES) || knob(MPROTECT) > knob(PAGES) ||
+	    knob(DONTNEED) > knob(PAGES)) {
+		fputs("workload: no words but knobs, no steps on more pages than there are\n", stderr);
+		exit(2);
+	}
+}
+
+static void print_counts(double seconds)
+{
+	struct counts sum = {0};
+	struct rusage usage;
+
+	for (long i = 0; i < knob(THREADS); i++) {
+		sum.reads += workers[i].counts.reads;
+		sum.own_writes += workers[i].counts.own_writes;
+		sum.other_writes += workers[i].counts.other_writes;
+		sum.stale_writes += workers[i].counts.stale_writes;
+		sum.evicted += workers[i].counts.evicted;
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	printf("workload pid=%d", getpid());
+	for (size_t i = 0; i < NR_KNOBS; i++)
+		printf(" %s=%ld", knobs[i].name, knobs[i].value);
+	printf(" region=0x%" PRIxPTR " region_pages=%ld swap_region=0x%" PRIxPTR, (uintptr_t)memory,
+	       knob(PAGES), (uintptr_t)swapped);
+	/* With huge folios one fault serves many pages; there the number of writes is only a bound. */
+	printf(" wp_reuse_expected=%" PRIu64 " cow_copies_expected=%" PRIu64 " reads=%" PRIu64
+	       " other_writes=%" PRIu64 " stale_writes=%" PRIu64 " evicted=%" PRIu64,
+	       sum.own_writes, cow_copies, sum.reads, sum.other_writes, sum.stale_writes,
+	       sum.evicted);
+	printf(" forks=%" PRIu64 " mprotect_calls=%" PRIu64 " dontneed_calls=%" PRIu64
+	       " munmap_calls=%" PRIu64 " swap_reads=%" PRIu64 " minflt=%ld majflt=%ld seconds=%.3f\n",
+	       forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads, usage.ru_minflt,
+	       usage.ru_majflt, seconds);
+}
+
+static void prepare(struct worker *worker, long number)
+{
+	worker->number = number;
+	worker->random = (uint64_t)knob(SEED) * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)number + 1;
+	worker->was_read = calloc((size_t)knob(PAGES), sizeof(*worker->was_read));
+	if (!worker->was_read)
+		die("calloc");
+	if (knob(EVICT))
+		worker->evict = map((size_t)knob(EVICT));
+	for (int i = 0; i < 8; i++)
+		next_random(&worker->random);
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec begin, end;
+
+	parse_knobs(argc, argv);
+	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	memory = map((size_t)knob(PAGES));
+	if (knob(SWAP)) {
+		swapped = map((size_t)knob(SWAP));
+		/* Not the same in two pages, or the swap device could hold them in nothing. */
+		for (long page = 0; page < knob(SWAP); page++)
+			*(volatile uint64_t *)(swapped + (size_t)page * page_bytes) = (uint64_t)page + 1;
+	}
+	for (long i = 0; i < knob(THREADS); i++)
+		prepare(&workers[i], i);
+	pthread_barrier_init(&barrier, NULL, (unsigned int)knob(THREADS));
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (long i = 1; i < knob(THREADS); i++)
+		if (pthread_create(&workers[i].thread, NULL, run, &workers[i]))
+			die("pthread_create");
+	run(&workers[0]);
+	for (long i = 1; i < knob(THREADS); i++)
+		pthread_join(workers[i].thread, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	print_counts((double)(end.tv_sec - begin.tv_sec) +
+		     (double)(end.tv_nsec - begin.tv_nsec) * 1e-9);
+	return 0;
+}
