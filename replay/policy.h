@@ -11,7 +11,8 @@
  *	};
  *
  * To add one: a file in replay/policies/ with such a struct at its foot, and one line in
- * replay/policies.c.
+ * replay/policies.c. Or, outside of this tree: a shared object that exports such a struct under the
+ * name tlbreplay_policy, given as a path (examples/policy-template.c is one).
  */
 #ifndef REPLAY_POLICY_H
 #define REPLAY_POLICY_H
@@ -24,6 +25,7 @@
 #include "schema/event.h"
 #include "schema/terms.h"
 
+/* Another number whenever what this header or those in replay/policies/ declare changes. */
 #define POLICY_API 1
 
 /* The symbol that a policy built as a shared object exports: const struct policy tlbreplay_policy. */
@@ -41,7 +43,7 @@ enum reach {
 /* When it is complete. */
 enum wait {
 	WAIT_SYNC,     /* before the caller goes on */
-	WAIT_BATCHED,  /* issued now, completed by one barrier for many */
+	WAIT_BATCHED,  /* with others: issued at once or at the end of a batch, complete when it ends */
 	WAIT_DEFERRED, /* later, by whoever owns the CPU */
 };
 
@@ -49,6 +51,7 @@ enum {
 	ACT_NOTIFY = 1 << 0,    /* secondary TLBs (SMMU with SVA, KVM) are told */
 	ACT_KEEP_WALK = 1 << 1, /* last level only: walk caches are kept */
 	ACT_LAZY = 1 << 2,      /* scope mask: lazy CPUs are interrupted too */
+	ACT_SET = 1 << 3,       /* scope mask, from a hook: exactly the CPUs in the view's set */
 };
 
 /* One invalidation. All zero: none. */
@@ -57,6 +60,7 @@ struct policy_action {
 	uint8_t reach; /* enum reach */
 	uint8_t wait;  /* enum wait */
 	uint8_t flags; /* ACT_* */
+	uint8_t times; /* issued so many times over (errata, split address spaces); 0 means 1 */
 };
 
 #define POLICY_ACTIONS 2
@@ -84,7 +88,23 @@ struct policy_view {
 	 * high bound. No kernel can know; for limits and oracles.
 	 */
 	const uint64_t *(*holders)(const struct policy_view *view, uint32_t mm, uint64_t addr);
+	/*
+	 * A hook that gives an action ACT_SET writes the CPUs here, all WORDS. Those are flushed, whether
+	 * they have the mm loaded or not, and no others, now or at a later switch. The one that decides
+	 * may be among them; it takes no interrupt. Its content is lost when the hook returns.
+	 */
+	uint64_t *set;
 };
+
+/* What the hardware behind a policy does, or demands. */
+enum {
+	/* A permission fault drops the entry it came from: the next access walks again. */
+	POLICY_REWALKS = 1 << 0,
+	/* A change of level or of a contiguous bit needs a flush in between (break before make). */
+	POLICY_BREAKS_FIRST = 1 << 1,
+};
+
+#define POINT_BIT(point) (UINT32_C(1) << (point))
 
 struct policy {
 	unsigned int api;       /* POLICY_API */
@@ -92,6 +112,9 @@ struct policy {
 	const char *summary;    /* one sentence */
 	const char *source;     /* kernel commit, series or paper that it models */
 	const char *omits;      /* what it does not model */
+	const char *beyond;     /* what decide() adds to the table, one sentence; NULL: nothing */
+	unsigned int flags;     /* POLICY_* */
+	uint32_t hooked;        /* POINT_BIT()s at which decide() may flush where the table is empty */
 	const struct param *params; /* its own; the engine adds share and write_share; may be NULL */
 	size_t params_size;     /* bytes of the struct that PARAMS describes */
 	size_t state_size;      /* bytes of private state beyond, zeroed; 0: none */
@@ -118,5 +141,11 @@ extern const struct policy *const policies[];
 
 /* The built-in policy NAME, or NULL. */
 const struct policy *policy_find(const char *name);
+
+/*
+ * Is POLICY of this API and sane: named, described, its table and its parameters in range? Returns 0,
+ * or -EINVAL with the first thing that is wrong in ERR.
+ */
+int policy_check(const struct policy *policy, char *err, size_t err_size);
 
 #endif
