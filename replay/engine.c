@@ -136,6 +136,7 @@ struct instance {
 	/* Stale for ever (the mm ended unflushed): number, and sum of their start times. */
 	double forever, forever_start_sum;
 	uint64_t forever_first_ns;
+	uint64_t least_row_ns; /* result.rows has no room for shorter exposures */
 };
 
 struct engine {
@@ -229,12 +230,10 @@ static struct mm *mm_find(const struct engine *e, uint32_t mm)
 	return mm < e->nr_mms ? e->mms[mm] : NULL;
 }
 
-static struct mm *mm_make(struct engine *e, uint32_t number)
+static struct mm *mm_new(struct engine *e, uint32_t number)
 {
-	struct mm *mm = mm_find(e, number);
+	struct mm *mm;
 
-	if (mm)
-		return mm;
 	if (number >= e->nr_mms) {
 		size_t nr = e->nr_mms ? e->nr_mms * 2 : 256;
 
@@ -261,6 +260,13 @@ static struct mm *mm_make(struct engine *e, uint32_t number)
 		mm->policy[p].holders = mm->loaded + (size_t)(p + 1) * e->words;
 	mm->leaves = NO_LEAF;
 	return e->mms[number] = mm;
+}
+
+static struct mm *mm_make(struct engine *e, uint32_t number)
+{
+	struct mm *mm = mm_find(e, number);
+
+	return mm ? mm : mm_new(e, number);
 }
 
 static void mm_free(const struct engine *e, struct mm *mm)
@@ -339,6 +345,7 @@ static int instance_init(struct engine *e, struct instance *in, const struct pol
 {
 	in->policy = given->policy;
 	in->as_given = given;
+	in->least_row_ns = e->config.max_rows ? 0 : UINT64_MAX;
 	in->state = in->policy->state_size ? calloc(1, in->policy->state_size) : NULL;
 	in->dropped = calloc(e->words, sizeof(uint64_t));
 	in->result.issued = calloc((size_t)e->config.nr_cpus * NR_SCOPES, sizeof(uint64_t));
@@ -781,9 +788,10 @@ static void count_closed(struct policy_result *r, const struct exposure *x, enum
 	}
 }
 
-static void offer_row(struct engine *e, struct policy_result *r, const struct exposure *x,
-		      unsigned int cpu, enum ended ended, uint64_t ns)
+static void offer_row(struct engine *e, unsigned int policy, const struct exposure *x, unsigned int cpu,
+		      enum ended ended, uint64_t ns)
 {
+	struct policy_result *r = &e->instances[policy].result;
 	const struct leaf *leaf = pages_leaf(&e->pages, x->leaf);
 	uint64_t page = leaf->number << LEAF_SHIFT | x->slot;
 
@@ -791,12 +799,13 @@ static void offer_row(struct engine *e, struct policy_result *r, const struct ex
 		 &(struct exposure_row){.start_ns = x->start_ns, .end_ns = x->start_ns + ns,
 					.page = page << e->config.page_shift, .mm = leaf->mm, .cpu = cpu,
 					.kind = x->kind, .ended = (uint8_t)ended});
+	if (r->nr_rows == e->config.max_rows && r->nr_rows)
+		e->instances[policy].least_row_ns = r->rows[0].end_ns - r->rows[0].start_ns;
 }
 
-static bool row_wanted(const struct engine *e, const struct policy_result *r, uint64_t ns)
+static bool row_wanted(const struct engine *e, unsigned int policy, uint64_t ns)
 {
-	return r->nr_rows < e->config.max_rows ||
-	       (r->nr_rows && ns >= r->rows[0].end_ns - r->rows[0].start_ns);
+	return ns >= e->instances[policy].least_row_ns;
 }
 
 /*
@@ -811,14 +820,14 @@ static bool close_on(struct engine *e, unsigned int policy, const struct exposur
 
 	if (!note) {
 		if (wanted)
-			offer_row(e, r, x, cpu, ended, ns);
+			offer_row(e, policy, x, cpu, ended, ns);
 		return false;
 	}
 	uint64_t less = note->time_ns > x->start_ns ? note->time_ns - x->start_ns : 0;
 
 	count_closed(r, x, ENDED_FLUSH, 1, note->ran_until > x->start_seq, less);
-	if (row_wanted(e, r, less))
-		offer_row(e, r, x, cpu, ENDED_FLUSH, less);
+	if (row_wanted(e, policy, less))
+		offer_row(e, policy, x, cpu, ENDED_FLUSH, less);
 	else
 		r->rows_left_out++;
 	return true;
@@ -830,7 +839,7 @@ static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy,
 {
 	struct policy_result *r = &e->instances[policy].result;
 	uint64_t ns = time_ns > x->start_ns ? time_ns - x->start_ns : 0;
-	bool wanted = row_wanted(e, r, ns);
+	bool wanted = row_wanted(e, policy, ns);
 	unsigned int closed = 0, ran = 0;
 	uint64_t rest = 0, hit = 0;
 
@@ -934,30 +943,6 @@ static void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, st
 	}
 	r->policy[policy].notes[r->policy[policy].nr_notes++] = (struct flush_note){
 		.seq = e->seq, .time_ns = time_ns, .ran_until = r->ran_until};
-}
-
-/* The CPUs of SET hold an entry of a page that is stale from now on. */
-static void expose(struct engine *e, struct mm *mm, unsigned int policy, const struct tlb_event *event,
-		   uint32_t leaf, unsigned int slot, uint32_t *open, const uint64_t *set,
-		   enum staleness kind, bool permission)
-{
-	struct exposure *x = exposure_new(e, mm, policy);
-
-	if (!x)
-		return;
-	x->leaf = NO_LEAF; /* not yet of this page, for the look-up */
-	x->next = open_of(e, mm, policy, *open, leaf, slot);
-	x->start_ns = event->time_ns;
-	x->start_seq = e->seq;
-	x->leaf = leaf;
-	x->slot = (uint8_t)slot;
-	x->kind = (uint8_t)kind;
-	x->level = event->level;
-	x->likely = event->sure.estimate;
-	x->permission = permission;
-	copy_set(e, x->cpus, set);
-	mm->policy[policy].permissions += permission;
-	*open = mm->policy[policy].nr;
 }
 
 /* Those that had the mm loaded since SEQ, and since their own flush of it. */
@@ -1129,6 +1114,29 @@ static void drop_stale(const struct engine *e, const struct leave *c, uint32_t r
 	}
 }
 
+/* The CPUs of SET hold an entry of the page that is stale from now on. */
+static void expose(struct engine *e, const struct leave *c, uint32_t leaf, unsigned int slot, uint32_t *open,
+		   const uint64_t *set)
+{
+	struct exposure *x = exposure_new(e, c->mm, c->policy);
+
+	if (!x)
+		return;
+	x->leaf = NO_LEAF; /* not yet of this page, for the look-up */
+	x->next = open_of(e, c->mm, c->policy, *open, leaf, slot);
+	x->start_ns = c->event->time_ns;
+	x->start_seq = e->seq;
+	x->leaf = leaf;
+	x->slot = (uint8_t)slot;
+	x->kind = (uint8_t)c->kind;
+	x->level = c->event->level;
+	x->likely = c->event->sure.estimate;
+	x->permission = c->permission;
+	copy_set(e, x->cpus, set);
+	c->mm->policy[c->policy].permissions += c->permission;
+	*open = c->mm->policy[c->policy].nr;
+}
+
 static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, struct leaf *l,
 			      unsigned int slot)
 {
@@ -1153,7 +1161,7 @@ static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, 
 			any |= stale[w];
 	}
 	if (any)
-		expose(e, c->mm, c->policy, c->event, leaf, slot, &p->open, stale, c->kind, c->permission);
+		expose(e, c, leaf, slot, &p->open, stale);
 }
 
 /* The pages whose entries were changed and not flushed everywhere. */
@@ -1219,7 +1227,7 @@ struct place {
 	uint32_t leaf;     /* NO_LEAF: not one page... */
 	struct leaf *page_leaf; /* ...else where it lies */
 	unsigned int slot;
-	uint64_t present;  /* protect, numa: known pages of the range */
+	struct bound flushes; /* what one invalidation counts as */
 	size_t bucket;
 	bool one;          /* just one page, that at LEAF and SLOT */
 	enum staleness kind;
@@ -1313,8 +1321,9 @@ static enum scope resolve_mask(const struct engine *e, unsigned int policy, cons
 
 static void count_action(struct engine *e, unsigned int policy, const struct tlb_event *event,
 			 const struct policy_action *act, const struct place *at, enum scope scope,
-			 const struct bound *flushes, bool first)
+			 bool first)
 {
+	const struct bound *flushes = &at->flushes;
 	struct policy_result *r = &e->instances[policy].result;
 	struct flush_count *c = count_of(e, at->mm, policy, event, scope);
 
@@ -1345,9 +1354,9 @@ static void count_refills(struct engine *e, unsigned int policy, const struct tl
 
 /* One invalidation that the policy issues. Returns the scope that it comes to. */
 static enum scope issue(struct engine *e, unsigned int policy, const struct tlb_event *event,
-			const struct policy_action *act, const struct place *at,
-			const struct bound *flushes)
+			const struct policy_action *act, const struct place *at)
 {
+	const struct bound *flushes = &at->flushes;
 	struct instance *in = &e->instances[policy];
 	enum scope scope = act->scope;
 
@@ -1398,29 +1407,25 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 {
 	struct instance *in = &e->instances[policy];
 	struct policy_cell cell = in->policy->table[event->point][event->level];
-	struct bound flushes = {event->sure.low, event->sure.estimate, event->sure.high};
 	uint64_t *covered = e->covered, all = UINT64_MAX;
 	enum scope used = SCOPE_NONE;
 	unsigned int i;
 
 	set_all(e, covered, false);
-	/* Nothing is flushed for a range without a present PTE; whether there is one may be unknown. */
-	if ((event->point == POINT_PROTECT || event->point == POINT_NUMA) && !at->present)
-		flushes.low = flushes.estimate = 0;
 	e->asking = policy;
 	if (in->policy->decide)
 		in->policy->decide(&e->view, in->as_given->params, in->state, event, &cell);
 	for (i = 0; i < POLICY_ACTIONS && cell.act[i].scope != SCOPE_NONE; i++) {
-		enum scope scope = issue(e, policy, event, &cell.act[i], at, &flushes);
+		enum scope scope = issue(e, policy, event, &cell.act[i], at);
 
-		count_action(e, policy, event, &cell.act[i], at, scope, &flushes, !i || scope != used);
+		count_action(e, policy, event, &cell.act[i], at, scope, !i || scope != used);
 		used = scope;
 		/* A flush that may not have happened helps nobody at the high bound. */
 		if (event->sure.low)
 			apply(e, policy, event, &cell.act[i], at, covered);
 	}
 	if (!i)
-		count_action(e, policy, event, &cell.act[0], at, SCOPE_NONE, &flushes, true);
+		count_action(e, policy, event, &cell.act[0], at, SCOPE_NONE, true);
 
 	for (unsigned int w = 0; w < e->words; w++)
 		all &= covered[w];
@@ -1504,6 +1509,7 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 {
 	struct place at = {.mm = event->mm ? mm_make(e, event->mm) : NULL, .leaf = NO_LEAF,
 			   .slot = event->addr >> e->config.page_shift & (LEAF_PAGES - 1),
+			   .flushes = {event->sure.low, event->sure.estimate, event->sure.high},
 			   .kind = staleness_of(event)};
 
 	if (event->cpu >= e->config.nr_cpus)
@@ -1518,7 +1524,12 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 		else if (event->sure.estimate)
 			count_page(e, event->mm, event->addr, event->point, event->level, 1);
 	} else if (event->point == POINT_PROTECT || event->point == POINT_NUMA) {
-		visit(e, event->mm, event->addr, event->pages, visit_present, &at.present);
+		uint64_t present = 0;
+
+		/* Nothing is flushed for a range without a present PTE; whether there is one may be unknown. */
+		visit(e, event->mm, event->addr, event->pages, visit_present, &present);
+		if (!present)
+			at.flushes.low = at.flushes.estimate = 0;
 	}
 	/* A spurious fault is counted under each policy by what the policy left behind. */
 	if (event->point == POINT_SPURIOUS && at.leaf != NO_LEAF && event->sure.low) {

@@ -12,7 +12,7 @@
 
 void pages_init(struct pages *p, unsigned int nr_policies)
 {
-	*p = (struct pages){.nr_policies = nr_policies, .free = NO_LEAF, .last_leaf = NO_LEAF};
+	*p = (struct pages){.nr_policies = nr_policies, .free = NO_LEAF};
 	p->page_size = sizeof(struct page) + nr_policies * sizeof(struct page_policy);
 	p->leaf_size = (LEAF_HEADER + LEAF_PAGES * p->page_size + 63) & ~(size_t)63;
 }
@@ -39,19 +39,14 @@ static bool is_leaf(const struct pages *p, uint32_t leaf, uint32_t mm, uint64_t 
 	return l->mm == mm && l->number == number;
 }
 
-uint32_t pages_find(struct pages *p, uint32_t mm, uint64_t page)
+uint32_t pages_find(const struct pages *p, uint32_t mm, uint64_t page)
 {
 	uint64_t number = page >> LEAF_SHIFT;
-	uint32_t hash;
+	uint32_t hash = hash_of(mm, number);
 
-	if (p->last_leaf != NO_LEAF && is_leaf(p, p->last_leaf, mm, number))
-		return p->last_leaf;
-	if (!p->slots)
-		return NO_LEAF;
-	hash = hash_of(mm, number);
-	for (size_t i = hash & p->mask; p->slots[i].leaf; i = (i + 1) & p->mask)
+	for (size_t i = hash & p->mask; p->slots && p->slots[i].leaf; i = (i + 1) & p->mask)
 		if (p->slots[i].hash == hash && is_leaf(p, p->slots[i].leaf - 1, mm, number))
-			return p->last_leaf = p->slots[i].leaf - 1;
+			return p->slots[i].leaf - 1;
 	return NO_LEAF;
 }
 
@@ -147,7 +142,8 @@ uint32_t pages_make(struct pages *p, uint32_t mm, uint64_t page, uint32_t *head)
 
 	if (leaf != NO_LEAF)
 		return leaf;
-	if ((!p->slots || ((size_t)p->live + 1) * 4 > (p->mask + 1) * 3) && grow(p))
+	/* Half of the slots stay empty, so that the first is nearly always the right one. */
+	if ((!p->slots || ((size_t)p->live + 1) * 2 > p->mask + 1) && grow(p))
 		return NO_LEAF;
 	leaf = take_leaf(p);
 	if (leaf == NO_LEAF)
@@ -160,12 +156,11 @@ uint32_t pages_make(struct pages *p, uint32_t mm, uint64_t page, uint32_t *head)
 	*head = leaf;
 	p->live++;
 	insert(p, (struct pages_slot){.leaf = leaf + 1, .hash = hash_of(mm, l->number)});
-	return p->last_leaf = leaf;
+	return leaf;
 }
 
 void pages_release(struct pages *p, uint32_t head)
 {
-	p->last_leaf = NO_LEAF;
 	while (head != NO_LEAF) {
 		struct leaf *l = pages_leaf(p, head);
 		uint32_t next = l->next;

@@ -53,7 +53,6 @@ struct pages {
 	uint32_t live;        /* leaves in use */
 	struct pages_slot *slots; /* by hash of (mm, leaf number) */
 	size_t mask;          /* number of slots - 1 */
-	uint32_t last_leaf;   /* found last */
 };
 
 void pages_init(struct pages *p, unsigned int nr_policies);
@@ -70,7 +69,7 @@ static inline struct page *leaf_page(const struct pages *p, struct leaf *leaf, u
 }
 
 /* The leaf of page PAGE (number) of MM; NO_LEAF if there is none. */
-uint32_t pages_find(struct pages *p, uint32_t mm, uint64_t page);
+uint32_t pages_find(const struct pages *p, uint32_t mm, uint64_t page);
 
 /*
  * The same, made if need be and then put in front of the list *HEAD. NO_LEAF: no memory.

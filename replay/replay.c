@@ -180,16 +180,17 @@ static int read_events(struct run *run, const struct replay_options *options, st
 	struct trace_error terr;
 	struct trace_record rec;
 	struct raw_event raw;
-	int ret = 0;
+	int ret;
 
-	while (!ret && (ret = trace_next(run->trace, &rec, &terr)) > 0) {
+	uint64_t events = 0, used = 0, first_ns = UINT64_MAX, last_ns = 0;
+
+	while ((ret = trace_next(run->trace, &rec, &terr)) > 0) {
 		ret = 0;
-		if (!input->events++)
-			input->first_ns = rec.time_ns;
-		if (rec.time_ns > input->last_ns)
-			input->last_ns = rec.time_ns;
-		if (rec.time_ns < input->first_ns)
-			input->first_ns = rec.time_ns;
+		events++;
+		if (rec.time_ns > last_ns)
+			last_ns = rec.time_ns;
+		if (rec.time_ns < first_ns)
+			first_ns = rec.time_ns;
 		run->cpu_events[rec.entry]++;
 		bool wanted = decode(run->decoder, &rec, &raw);
 		if (__builtin_expect(rec.missed, false)) {
@@ -200,19 +201,25 @@ static int read_events(struct run *run, const struct replay_options *options, st
 			interpret_lost(run->interpreter, cpu, rec.time_ns);
 		}
 		if (wanted) {
-			input->events_used++;
+			used++;
 			ret = interpret(run->interpreter, &raw);
+			if (ret)
+				break;
 		}
-		if (!(input->events & 0xffff)) {
+		if (!(events & 0xffff)) {
 			uint64_t done, total;
 
 			if (*options->stop)
-				ret = -EINTR;
+				break;
 			trace_progress(run->trace, &done, &total);
 			msg_progress("%s: %3.0f%%, %" PRIu64 " events", path,
-				     total ? 100.0 * (double)done / (double)total : 100.0, input->events);
+				     total ? 100.0 * (double)done / (double)total : 100.0, events);
 		}
 	}
+	input->events = events;
+	input->events_used = used;
+	input->first_ns = events ? first_ns : 0;
+	input->last_ns = last_ns;
 	if (!ret && *options->stop)
 		ret = -EINTR;
 	if (!ret)

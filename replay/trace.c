@@ -10,8 +10,9 @@
  *
  * Events come in runs: a CPU usually has several before another one's turn. So a call moves the
  * cursor of heap[0] first, and while its time stays below the limit that is all; the heap is
- *touched when the turn passes on. A cursor is moved at the start of a call and not at its end, as
- *the event that was given out lies in the block that a move may replace.
+ * touched when the turn passes on. Meanwhile the time in heap[0] is out of date and not looked at.
+ * A cursor is moved at the start of a call and not at its end, as the event that was given out lies
+ * in the block that a move may replace.
  *
  * Time that runs backwards within a CPU cannot be put right by a merge that sees one event per CPU:
  * such events are given out late, in the order of the file.
@@ -35,9 +36,9 @@ struct trace {
 	struct container c;
 	struct stream_pool pool;
 	struct cursor *cursors; /* by entry */
-	struct node *heap;
+	struct node *heap; /* behind the last one there is a node that is never before another */
 	size_t nr_heap;
-	struct node limit;
+	const struct node *limit;
 	uint64_t total; /* bytes of event data in the file */
 	bool usual; /* common_type has 2 bytes, common_pid 4, both in our order */
 	bool started;
@@ -64,7 +65,7 @@ struct trace *trace_open(const char *path, struct trace_error *err)
 		goto fail;
 	n = t->c.info.nr_entries;
 	t->cursors = calloc(n ? n : 1, sizeof(*t->cursors));
-	t->heap = calloc(n ? n : 1, sizeof(*t->heap));
+	t->heap = calloc(n + 3, sizeof(*t->heap));
 	if (!t->cursors || !t->heap) {
 		ret = source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET, "out of memory");
 		goto fail;
@@ -191,35 +192,28 @@ static inline bool before(const struct node *a, const struct node *b)
 	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->entry < b->entry);
 }
 
-/* Puts heap[I] where it belongs among those below it. */
-static void sift_down(struct trace *t, size_t i)
+/* Puts MOVED at heap[I], or where it belongs among those below. */
+static inline void sift_down(struct trace *t, size_t i, uint64_t time_ns, uint32_t entry)
 {
-	struct node *heap = t->heap, moved = heap[i];
+	const struct node moved = {time_ns, entry};
+	struct node *heap = t->heap;
 	size_t n = t->nr_heap;
 
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && before(&heap[child + 1], &heap[child]))
-			child++;
+	for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+		child += before(&heap[child + 1], &heap[child]);
 		if (!before(&heap[child], &moved))
 			break;
 		heap[i] = heap[child];
 		i = child;
 	}
-	heap[i] = moved;
+	heap[i].time_ns = time_ns;
+	heap[i].entry = entry;
 }
 
 /* How far the cursor of heap[0] may run before another one has its turn. */
-static void set_limit(struct trace *t)
+static inline void set_limit(struct trace *t)
 {
-	static const struct node never = {UINT64_MAX, UINT32_MAX};
-
-	t->limit = t->nr_heap > 1 ? t->heap[1] : never;
-	if (t->nr_heap > 2 && before(&t->heap[2], &t->limit))
-		t->limit = t->heap[2];
+	t->limit = &t->heap[1] + before(&t->heap[2], &t->heap[1]);
 }
 
 static __attribute__((noinline)) int start(struct trace *t, struct trace_error *err)
@@ -241,8 +235,10 @@ static __attribute__((noinline)) int start(struct trace *t, struct trace_error *
 		if (ret)
 			t->heap[t->nr_heap++] = (struct node){c->time_ns, i};
 	}
+	for (i = t->nr_heap; i < t->c.info.nr_entries + 3; i++)
+		t->heap[i] = (struct node){UINT64_MAX, UINT32_MAX};
 	for (i = t->nr_heap / 2; i-- > 0;)
-		sift_down(t, i);
+		sift_down(t, i, t->heap[i].time_ns, t->heap[i].entry);
 	set_limit(t);
 	t->started = true;
 	return 0;
@@ -297,15 +293,15 @@ int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *er
 		if (__builtin_expect(ret <= 0, 0)) {
 			if (ret < 0)
 				return fail(t, ret, err);
-			*top = t->heap[--t->nr_heap];
-			sift_down(t, 0);
+			struct node *last = &t->heap[--t->nr_heap], moved = *last;
+
+			*last = (struct node){UINT64_MAX, UINT32_MAX};
+			if (t->nr_heap)
+				sift_down(t, 0, moved.time_ns, moved.entry);
 			set_limit(t);
-		} else {
-			top->time_ns = c->time_ns;
-			if (before(&t->limit, top)) {
-				sift_down(t, 0);
-				set_limit(t);
-			}
+		} else if (before(t->limit, &(struct node){c->time_ns, top->entry})) {
+			sift_down(t, 0, c->time_ns, top->entry);
+			set_limit(t);
 		}
 	}
 	if (__builtin_expect(!t->nr_heap, 0))
