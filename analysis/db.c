@@ -290,6 +290,24 @@ fail:
 	return ret;
 }
 
+int db_empty(sqlite3 **db, char *err, size_t err_size)
+{
+	int rc = sqlite3_open_v2(":memory:", db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+
+	if (!rc)
+		rc = sqlite3_exec(*db, schema_sql, NULL, NULL, NULL);
+	if (!rc)
+		rc = add_functions(*db, "");
+	if (!rc) {
+		sqlite3_set_authorizer(*db, authorize, NULL);
+		return 0;
+	}
+	snprintf(err, err_size, "%s", *db ? sqlite3_errmsg(*db) : sqlite3_errstr(rc));
+	sqlite3_close(*db);
+	*db = NULL;
+	return rc == SQLITE_NOMEM ? -ENOMEM : -EIO;
+}
+
 /* Narrowing -------------------------------------------------------------------------------------
  */
 

@@ -17,6 +17,12 @@
 int db_open(const char *path, sqlite3 **db, char *err, size_t err_size);
 
 /*
+ * Opens an empty database of our schema in memory, to see what queries look like. Returns like
+ * db_open().
+ */
+int db_empty(sqlite3 **db, char *err, size_t err_size);
+
+/*
  * Narrows every view of the interface, and the tables "traces" and "policies", to one trace and one
  * policy from now on. POLICY is a policy as given, or a bare name that means it with any
  * parameters. NULL: all. "main.v_flush" and the like still show everything. Returns 0 or -EIO.

@@ -3,6 +3,8 @@
  * tlbreport: answers from the database that tlbreplay wrote.
  *
  *   main.c     command line and messages
+ *   help.c     what a report answers and what its columns mean
+ *   columns.c  what a column of that name means
  *   report.c   finds a report, runs its statements, as text, CSV or JSON
  *   reports/   the reports: NAME.sql, and NAME.gp where there is a picture
  *   db.c       opens the database read only, narrows it to a trace or a policy
@@ -23,6 +25,7 @@
 #include <unistd.h>
 
 #include "analysis/db.h"
+#include "analysis/help.h"
 #include "analysis/plot.h"
 #include "analysis/report.h"
 #include "common/msg.h"
@@ -32,6 +35,7 @@ static const char help[] =
 	"Usage: tlbreport DB [REPORT] [--csv|--json] [OPTION]...\n"
 	"       tlbreport DB cost --plot FILE.png|FILE.svg|-\n"
 	"       tlbreport list\n"
+	"       tlbreport help REPORT\n"
 	"\n"
 	"Answers from the results of tlbreplay. REPORT is a name that \"tlbreport list\" shows, or "
 	"a\n"
@@ -44,7 +48,7 @@ static const char help[] =
 	"  --trace NAME    only this recording\n"
 	"  --policy NAME   only this policy, as it was given to tlbreplay or by its bare name\n"
 	"  --plot FILE     draw instead: into a .png or .svg file, or - for this terminal\n"
-	"  -h, --help      this text\n"
+	"  -h, --help      this text; behind a report, what it answers and its columns\n"
 	"  -V, --version   the version\n"
 	"\n"
 	"Examples:\n"
@@ -52,11 +56,13 @@ static const char help[] =
 	"  tlbreport results.db processes --policy arm64-broadcast --limit 5\n"
 	"  tlbreport results.db flush --csv > flush.csv\n"
 	"  tlbreport results.db cost --plot cost.svg\n"
+	"  tlbreport help processes\n"
 	"\n"
 	"Exit status: 0 fine, 1 failed, 2 wrong usage.\n";
 
 struct command {
 	const char *path, *report, *plot;
+	bool help, markdown;
 	struct report_how how;
 };
 
@@ -88,6 +94,48 @@ static int usage(const char *format, ...)
 	return EXIT_USAGE;
 }
 
+static int unknown_report(const char *name)
+{
+	struct text near = {0};
+
+	report_near(name, &near);
+	if (near.len)
+		msg_error("there is no report \"%s\"; did you mean %s?", name, near.text);
+	else
+		msg_error("there is no report \"%s\"", name);
+	msg_note("tlbreport list shows all");
+	text_free(&near);
+	return EXIT_USAGE;
+}
+
+/*
+ * "help", "help REPORT", "help --markdown", "REPORT --help" and "DB REPORT --help": WORDS are what
+ * stands there besides options. Returns the exit status.
+ */
+static int print_help(const struct command *c, int nr, char **words)
+{
+	bool word = nr > 0 && !strcmp(words[0], "help");
+	const char *name = nr > 1 ? words[1] : nr == 1 && !word ? words[0] : NULL;
+	char err[512];
+	int ret = 0;
+
+	if (nr > 2)
+		return usage("one report at a time: what is \"%s\"?", words[2]);
+	const struct report *r = name ? report_find(name) : NULL;
+	/* "results.db --help" names no report. */
+	if (name && !r && (word || nr > 1))
+		return unknown_report(name);
+	if (c->markdown)
+		ret = help_markdown(stdout, err, sizeof(err));
+	else if (r)
+		ret = help_report(stdout, r, c->how.width, err, sizeof(err));
+	else
+		fputs(help, stdout);
+	if (ret)
+		msg_error("help: %s", err);
+	return ret ? EXIT_FAILED : EXIT_FINE;
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct command *c)
 {
@@ -98,7 +146,8 @@ static int parse(int argc, char **argv, struct command *c)
 		LIMIT,
 		TRACE,
 		POLICY,
-		PLOT
+		PLOT,
+		MARKDOWN
 	};
 	static const struct option options[] = {
 		{"csv", no_argument, NULL, CSV},
@@ -108,6 +157,7 @@ static int parse(int argc, char **argv, struct command *c)
 		{"trace", required_argument, NULL, TRACE},
 		{"policy", required_argument, NULL, POLICY},
 		{"plot", required_argument, NULL, PLOT},
+		{"markdown", no_argument, NULL, MARKDOWN},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
@@ -144,9 +194,12 @@ static int parse(int argc, char **argv, struct command *c)
 		case PLOT:
 			c->plot = optarg;
 			break;
+		case MARKDOWN:
+			c->markdown = true;
+			break;
 		case 'h':
-			fputs(help, stdout);
-			return EXIT_FINE;
+			c->help = true;
+			break;
 		case 'V':
 			puts("tlbreport " TLBREPLAY_VERSION);
 			return EXIT_FINE;
@@ -156,6 +209,10 @@ static int parse(int argc, char **argv, struct command *c)
 			return usage("unknown or ambiguous option \"%s\"", argv[optind - 1]);
 		}
 	}
+	if (c->help || (optind < argc && !strcmp(argv[optind], "help")))
+		return print_help(c, argc - optind, argv + optind);
+	if (c->markdown)
+		return usage("--markdown is for: tlbreport help --markdown");
 	if (csv && json)
 		return usage("--csv and --json exclude each other");
 	if (c->plot && (csv || json || c->how.table))
@@ -271,20 +328,6 @@ static int draw(sqlite3 *db, const struct command *c, const struct report *r)
 	}
 	text_free(&image);
 	return status;
-}
-
-static int unknown_report(const char *name)
-{
-	struct text near = {0};
-
-	report_near(name, &near);
-	if (near.len)
-		msg_error("there is no report \"%s\"; did you mean %s?", name, near.text);
-	else
-		msg_error("there is no report \"%s\"", name);
-	msg_note("tlbreport list shows all");
-	text_free(&near);
-	return EXIT_USAGE;
 }
 
 /* The report's SQL, or NULL with *STATUS; OWN is to be freed. */

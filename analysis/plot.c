@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,15 +30,44 @@ static void add_name(struct text *t, const char *s, size_t len)
 
 struct panels {
 	struct text data, titles; /* gnuplot text */
-	size_t nr, rows, all_rows;
+	struct text *series;
+	size_t nr, rows, all_rows, nr_series;
 	size_t widest; /* columns that the widest text in the first column takes */
 };
+
+/* The number of a series, from 1; 0 if memory is out. */
+static size_t series_number(struct panels *p, const char *name)
+{
+	size_t i = 0;
+
+	while (i < p->nr_series && strcmp(p->series[i].text, name))
+		i++;
+	if (i == p->nr_series) {
+		struct text *grown = realloc(p->series, (i + 1) * sizeof(*grown));
+		struct text copy = {0};
+
+		if (!grown)
+			return 0;
+		p->series = grown;
+		text_add(&copy, name, strlen(name));
+		if (!copy.text)
+			return 0;
+		p->series[p->nr_series++] = copy;
+	}
+	return i + 1;
+}
 
 static void add_row(struct panels *p, sqlite3_stmt *stmt)
 {
 	for (int i = 1; i < sqlite3_column_count(stmt); i++) {
 		if (i > 1)
 			text_add(&p->data, " ", 1);
+		if (i == 1 && !strcmp(sqlite3_column_name(stmt, i), "series")) {
+			const char *name = (const char *)sqlite3_column_text(stmt, i);
+
+			text_addf(&p->data, "%zu", series_number(p, name ? name : ""));
+			continue;
+		}
 		switch (sqlite3_column_type(stmt, i)) {
 		case SQLITE_NULL:
 			text_addf(&p->data, "NaN");
@@ -92,6 +122,15 @@ static int read_panels(struct panels *p, sqlite3_stmt *stmt)
 	return rc == SQLITE_DONE ? 0 : -EIO;
 }
 
+/* Heights of a panel as NAME.gp states them. */
+static bool stated(const char *gp, size_t *pixels, size_t *lines)
+{
+	static const char mark[] = "\n# panel: ";
+	const char *at = strstr(gp, mark);
+
+	return at && sscanf(at + sizeof(mark) - 1, "%zu %zu", pixels, lines) == 2;
+}
+
 static void add_script(struct text *t, const struct panels *p, const char *gp,
 		       enum plot_format format, size_t width)
 {
@@ -99,6 +138,10 @@ static void add_script(struct text *t, const struct panels *p, const char *gp,
 	size_t pixels = 150 * p->nr + 60 * p->all_rows;
 	size_t lines = 8 * p->nr + 3 * p->all_rows;
 
+	if (stated(gp, &pixels, &lines)) {
+		pixels *= p->nr;
+		lines *= p->nr;
+	}
 	/* An image of unbounded height is a file that nothing opens. */
 	pixels = pixels > 12000 ? 12000 : pixels < 300 ? 300 : pixels;
 	switch (format) {
@@ -124,6 +167,13 @@ static void add_script(struct text *t, const struct panels *p, const char *gp,
 		  width, p->nr, p->widest < 60 ? p->widest : 60);
 	text_addf(t, "array panel_title[%zu]\narray panel_rows[%zu]\n", p->nr, p->nr);
 	text_add(t, p->titles.text, p->titles.len);
+	text_addf(t, "series = %zu\narray series_name[%zu]\n", p->nr_series,
+		  p->nr_series ? p->nr_series : 1);
+	for (size_t i = 0; i < p->nr_series; i++) {
+		text_addf(t, "series_name[%zu] = '", i + 1);
+		add_name(t, p->series[i].text, p->series[i].len);
+		text_addf(t, "'\n");
+	}
 	text_addf(t, "$data << EOD\n");
 	text_add(t, p->data.text, p->data.len);
 	text_addf(t, "EOD\n%s", gp);
@@ -263,5 +313,8 @@ out:
 	text_free(&script);
 	text_free(&p.data);
 	text_free(&p.titles);
+	for (size_t i = 0; i < p.nr_series; i++)
+		text_free(&p.series[i]);
+	free(p.series);
 	return ret;
 }

@@ -2,17 +2,23 @@
 /*
  * Pictures, drawn by gnuplot. A report NAME that has one brings NAME.gp and, in NAME.sql, a
  * statement marked "-- plot". Its first column names the panel a row belongs to; rows of a panel
- * lie together.
+ * lie together. A second column called "series" names the line a row belongs to.
  *
  * Before NAME.gp runs, the terminal is set and these exist:
- *   $data          the other columns, text in double quotes, NULL as NaN; panels are apart by two
- *                  empty lines: "plot $data index p - 1"
+ *
+ *   $data          the other columns, text in double quotes, NULL as NaN, a series as its number
+ *                  from 1; panels are apart by two empty lines: "plot $data index p - 1"
  *   panels         how many there are
  *   panel_title[p] the name of panel p, from 1
  *   panel_rows[p]  its rows
+ *   series         how many series there are in all panels
+ *   series_name[s] the name of series s, from 1
  *   widest         characters of the longest text in the first column of $data, at most 60
  *   terminal       "png", "svg" or "dumb"
  *   columns        of the text terminal, for "dumb"
+ *
+ * A line "# panel: PIXELS LINES" in NAME.gp sets the height of a panel; without it that follows from
+ * its rows.
  */
 #ifndef ANALYSIS_PLOT_H
 #define ANALYSIS_PLOT_H

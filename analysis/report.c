@@ -155,6 +155,15 @@ static void directive(struct script *s, struct statement *st, const char *line, 
 	} else if (keyed(line, len, "empty", &value, &n)) {
 		text_free(&st->empty);
 		text_add_clean(&st->empty, value, n);
+	} else if (keyed(line, len, "column", &value, &n)) {
+		text_add_clean(&st->columns, value, n);
+		text_add(&st->columns, "\n", 1);
+	} else if (keyed(line, len, "about", &value, &n) && !s->nr) {
+		text_add_clean(&s->about, value, n);
+		text_add(&s->about, "\n", 1);
+	} else if (keyed(line, len, "picture", &value, &n) && !s->nr) {
+		text_free(&s->picture);
+		text_add_clean(&s->picture, value, n);
 	} else if (keyed(line, len, "fold", &value, &n)) {
 		text_free(&st->fold);
 		text_add_clean(&st->fold, value, n);
@@ -198,6 +207,7 @@ static void statement_free(struct statement *st)
 	text_free(&st->note);
 	text_free(&st->empty);
 	text_free(&st->fold);
+	text_free(&st->columns);
 }
 
 int script_load(sqlite3 *db, const char *sql, struct script *s, char *err, size_t err_size)
@@ -245,6 +255,8 @@ void script_free(struct script *s)
 	for (size_t i = 0; i < s->nr; i++)
 		statement_free(&s->list[i]);
 	free(s->list);
+	text_free(&s->about);
+	text_free(&s->picture);
 	*s = (struct script){0};
 }
 

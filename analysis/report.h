@@ -4,13 +4,23 @@
  * adds the report. Beside it may lie NAME.gp, a gnuplot script that draws it.
  *
  * The first comment line of the file (behind the SPDX line) says in one line what it answers. Each
- * statement is one table. Lines of the form "-- key: value" or "-- key" right before a statement
- * tell how to show it as text: title: TEXT   stands above the table note: TEXT    stands below it;
- * may be repeated empty: TEXT   stands there if it has no rows fold: COLUMN  is named below the
- * table if all its values are equal text          no table: its column "text" holds paragraphs long
- * only the first rows are shown unless --limit says otherwise plot          not shown at all: data
- * for NAME.gp (see plot.h) and, before the first statement only: per trace     as text, the whole
- * report is made once for each recording
+ * statement is one table. Comment lines of the form "-- key: value" or "-- key" right before a
+ * statement tell how to show it:
+ *
+ *   title: TEXT         stands above the table
+ *   note: TEXT          stands below it; may be repeated
+ *   empty: TEXT         stands there if it has no rows
+ *   column: NAME: TEXT  what a column means, where analysis/columns.c does not say it already
+ *   fold: COLUMN        is named below the table if all its values are equal
+ *   text                no table: its column "text" holds paragraphs
+ *   long                only the first rows are shown unless --limit says otherwise
+ *   plot                not shown at all: data for NAME.gp (see plot.h)
+ *
+ * and before the first statement only:
+ *
+ *   about: TEXT         a paragraph for "tlbreport help NAME"; may be repeated
+ *   picture: TEXT       what the picture shows
+ *   per trace           as text, the whole report is made once for each recording
  */
 #ifndef ANALYSIS_REPORT_H
 #define ANALYSIS_REPORT_H
@@ -73,6 +83,7 @@ int report_run(sqlite3 *db, const char *name, const char *sql, const struct repo
 struct statement {
 	sqlite3_stmt *stmt;
 	struct text title, note, empty, fold;
+	struct text columns; /* "NAME: TEXT" lines */
 	bool is_text, is_long, is_plot;
 };
 
@@ -80,6 +91,8 @@ struct script {
 	struct statement *list;
 	size_t nr;
 	bool per_trace;
+	struct text about;   /* paragraphs, one a line */
+	struct text picture; /* what the picture shows */
 };
 
 /*

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Modelled cost of each policy, in parts, with bounds
+-- about: Counts times what one of each costs (table 3), per policy and cost preset. A total whose parts rest on a cost that nobody measured is uncalibrated. Which policy is cheapest is decided only where bounds do not overlap: see verdict.
+-- picture: bars or marks at the estimate, whiskers from the low to the high bound; logarithmic where the bounds span more than two decades
 -- per trace
 -- fold: cost
 -- title: Cost in all
@@ -19,6 +21,10 @@ FROM v_cost c JOIN traces t USING (trace) JOIN policies p ON p.trace = t.id AND 
 ORDER BY t.id, c.cost, p.id, c.part;
 
 -- fold: cost
+-- column: low: low bound, in the unit of the row
+-- column: estimate: value, in the unit of the row
+-- column: high: high bound, in the unit of the row
+-- column: source: where the value comes from
 -- title: What one of each costs
 SELECT t.trace, i.cost, i.item, i.low, i.value AS estimate, i.high, i.unit, i.trust, i.source
 FROM cost_items i JOIN traces t ON t.id = i.trace

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Invalidations by CPU: issued there, received from others; events and losses
+-- about: Under a broadcast every CPU of the recording receives each invalidation of another one; by interrupt only those in the mask.
 -- per trace
 -- title: Invalidations by policy and CPU
 -- note: received: interrupts or broadcasts of other CPUs that reach this one.

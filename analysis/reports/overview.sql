@@ -1,6 +1,98 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
--- The answer on one page: what was recorded, what each policy would have done, how far to trust it
+-- The answer on one page: what each policy would have done, what was recorded, how far to trust it
+-- about: One line for each policy that the recorded kernel did not have comes first: what it would have flushed instead, the spurious faults and the cost with their bounds, and whether it is safe. Then what was recorded and whether replaying the kernel's own policy gives the same; then the counts and the costs side by side; then what all that rests on.
 -- per trace
+
+-- Each policy measured against the one that the kernel had. "main." because the kernel's own policy
+-- is the measure even where --policy names another.
+-- text
+WITH base AS (
+  SELECT t.id, t.trace, (SELECT p.policy FROM main.policies p
+                         WHERE p.trace = t.id AND p.name = t.kernel_policy
+                         ORDER BY p.id LIMIT 1) AS policy
+  FROM traces t),
+ flushes AS (
+  SELECT trace, policy, point = 'wp_reuse' AS reuse,
+    sum(CASE scope WHEN 'broadcast' THEN flushes ELSE 0 END) AS broadcasts,
+    sum(CASE scope WHEN 'mask' THEN flushes ELSE 0 END) AS by_interrupt,
+    sum(CASE scope WHEN 'local' THEN flushes ELSE 0 END) AS local
+  FROM main.v_flush GROUP BY trace, policy, reuse),
+ -- What is issued anywhere else: equal sets mean unchanged. Flushes after spurious faults are left out
+ -- since those faults are themselves what the policy brings, and stand in the sentence as such.
+ cells AS (
+  SELECT trace, policy, point, level, scope, flushes_low, flushes, flushes_high
+  FROM main.v_flush WHERE point NOT IN ('wp_reuse', 'spurious') AND scope <> 'none' AND flushes_high > 0),
+ compared AS (
+  SELECT b.id AS nr, b.trace, p.id, p.policy, b.policy AS base,
+    coalesce(r.broadcasts, 0) AS reuse, coalesce(rb.broadcasts, 0) AS reuse_base,
+    coalesce(o.broadcasts, 0) AS other, coalesce(ob.broadcasts, 0) AS other_base,
+    coalesce(o.by_interrupt, 0) + coalesce(r.by_interrupt, 0) AS mask,
+    coalesce(ob.by_interrupt, 0) + coalesce(rb.by_interrupt, 0) AS mask_base,
+    NOT EXISTS (SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
+                WHERE trace = b.trace AND policy = p.policy
+                EXCEPT SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
+                WHERE trace = b.trace AND policy = b.policy)
+    AND NOT EXISTS (SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
+                WHERE trace = b.trace AND policy = b.policy
+                EXCEPT SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
+                WHERE trace = b.trace AND policy = p.policy) AS unchanged
+  FROM base b JOIN policies p ON p.trace = b.id
+    LEFT JOIN flushes r ON r.trace = b.trace AND r.policy = p.policy AND r.reuse
+    LEFT JOIN flushes rb ON rb.trace = b.trace AND rb.policy = b.policy AND rb.reuse
+    LEFT JOIN flushes o ON o.trace = b.trace AND o.policy = p.policy AND NOT o.reuse
+    LEFT JOIN flushes ob ON ob.trace = b.trace AND ob.policy = b.policy AND NOT ob.reuse
+  WHERE b.policy IS NULL OR p.policy <> b.policy)
+SELECT trace, text FROM (
+SELECT DISTINCT c.nr, 0 AS id, c.trace,
+  c.trace || coalesce(', whose kernel flushed like ' || c.base, '') || ':' AS text
+FROM compared c
+UNION ALL
+SELECT c.nr, c.id, c.trace,
+  '- ' || c.policy || ' would have issued '
+  || CASE WHEN c.base IS NULL THEN count_of(c.reuse, 'broadcast') || ' at wp_reuse and '
+               || human_count(c.other) || ' elsewhere, ' || count_of(c.mask, 'flush by interrupt', 'flushes by interrupt')
+          WHEN c.reuse_base > 0 THEN human_count(c.reuse) || ' of '
+               || count_of(c.reuse_base, 'broadcast') || ' at wp_reuse'
+          ELSE count_of(c.reuse, 'broadcast') || ' at wp_reuse, where ' || c.base || ' issued none'
+     END
+  || CASE WHEN c.base IS NULL THEN ''
+          WHEN c.unchanged THEN ' (other flushes unchanged)'
+          ELSE ' (elsewhere: '
+               || iif(c.other = c.other_base, 'the same ' || count_of(c.other, 'broadcast'),
+                      count_of(c.other, 'broadcast') || ' instead of '
+                      || human_count(c.other_base))
+               || iif(c.mask = c.mask_base, '',
+                      '; by interrupt ' || human_count(c.mask) || ' instead of '
+                      || human_count(c.mask_base)) || ')' END
+  || coalesce((SELECT CASE WHEN s.low = s.high THEN '; ' || count_of(s.estimate, 'spurious fault')
+                      ELSE '; between ' || human_count(s.low) || ' and ' || human_count(s.high)
+                           || ' spurious faults, estimate ' || human_count(s.estimate) END
+               FROM v_fault s WHERE s.trace = c.trace AND s.policy = c.policy
+                                AND s.kind = 'spurious'), '')
+  || coalesce((SELECT group_concat(text, '') FROM (
+                 SELECT '; cost between ' || human_ns(k.low_ns) || ' and ' || human_ns(k.high_ns)
+                        || ' (' || iif((SELECT count(DISTINCT cost) FROM v_cost_total x
+                                        WHERE x.trace = c.trace) > 1, k.cost || ', ', '')
+                        || iif(k.uncalibrated, 'uncalibrated', 'calibrated') || ')' AS text
+                 FROM v_cost_total k WHERE k.trace = c.trace AND k.policy = c.policy
+                 ORDER BY k.cost)), '')
+  || '; ' || coalesce((SELECT v.verdict || coalesce(': ' || v.witness, '') FROM v_verdict v
+                       WHERE v.trace = c.trace AND v.policy = c.policy), 'not judged')
+  || '.' AS text
+FROM compared c)
+ORDER BY nr, id;
+
+-- text
+SELECT l.trace,
+  'Least cost' || iif((SELECT count(*) FROM v_least x WHERE x.trace = l.trace) > 1,
+                      ' (' || l.cost || ')', '')
+  || ': ' || CASE WHEN l.least = 'undecided'
+                  THEN 'undecided, the bounds overlap (lowest estimate: ' || l.least_by_estimate
+                       || ').'
+                  ELSE l.least || ', even at its high bound.' END AS text
+FROM v_least l JOIN traces t USING (trace)
+WHERE (SELECT count(*) FROM main.policies p WHERE p.trace = t.id) > 1
+ORDER BY t.id, l.cost;
 
 -- text
 SELECT t.trace,
@@ -66,9 +158,8 @@ SELECT t.trace,
 FROM traces t LEFT JOIN s ON s.trace = t.trace
 ORDER BY t.id;
 
--- title: What each policy would have done
--- note: a .. b .. c: low bound, estimate, high bound. Flushes are estimates; IPIs: flushes by interrupt; stale high: entries that are stale at some time, at the high bound; cpu share: cost as a share of the CPU time recorded.
--- fold: cost_preset
+-- title: What each policy would have flushed
+-- note: a .. b .. c: low bound, estimate, high bound. Flushes are estimates; IPIs: flushes by interrupt; stale high: entries that are stale at some time, at the high bound.
 WITH f AS (
   SELECT trace, policy,
     sum(CASE scope WHEN 'broadcast' THEN flushes ELSE 0 END) AS broadcasts,
@@ -81,103 +172,26 @@ WITH f AS (
 SELECT t.trace, p.policy, coalesce(f.broadcasts, 0) AS broadcasts,
        coalesce(f.by_interrupt, 0) AS IPIs, coalesce(f.local, 0) AS local,
        s.low AS spurious_faults_low, s.estimate AS spurious_faults, s.high AS spurious_faults_high,
-       coalesce(e.entries, 0) AS stale_high,
+       coalesce(e.entries, 0) AS stale_high
+FROM policies p JOIN traces t ON t.id = p.trace
+     LEFT JOIN f ON f.trace = t.trace AND f.policy = p.policy
+     LEFT JOIN e ON e.trace = t.trace AND e.policy = p.policy
+     LEFT JOIN v_fault s ON s.trace = t.trace AND s.policy = p.policy AND s.kind = 'spurious'
+ORDER BY t.id, p.id;
+
+-- title: What that would have cost
+-- note: cpu share: cost as a share of the CPU time recorded.
+-- empty: No cost preset was applied (tlbreplay --cost).
+-- fold: cost_preset
+SELECT t.trace, p.policy,
        c.low_ns AS cost_low_ns, c.estimate_ns AS cost_ns, c.high_ns AS cost_high_ns, c.uncalibrated,
        1.0 * c.low_ns / nullif(c.cpu_ns, 0) AS cpu_low_share,
        1.0 * c.estimate_ns / nullif(c.cpu_ns, 0) AS cpu_share,
        1.0 * c.high_ns / nullif(c.cpu_ns, 0) AS cpu_high_share,
        c.cost AS cost_preset
-FROM policies p JOIN traces t ON t.id = p.trace
-     LEFT JOIN f ON f.trace = t.trace AND f.policy = p.policy
-     LEFT JOIN e ON e.trace = t.trace AND e.policy = p.policy
-     LEFT JOIN v_fault s ON s.trace = t.trace AND s.policy = p.policy AND s.kind = 'spurious'
-     LEFT JOIN v_cost_total c ON c.trace = t.trace AND c.policy = p.policy
+FROM v_cost_total c JOIN traces t USING (trace)
+     JOIN policies p ON p.trace = t.id AND p.policy = c.policy
 ORDER BY t.id, p.id, c.cost;
-
--- Each policy measured against the one that the kernel had. "main." because the kernel's own policy
--- is the measure even where --policy names another.
--- text
-WITH base AS (
-  SELECT t.id, t.trace, (SELECT p.policy FROM main.policies p
-                         WHERE p.trace = t.id AND p.name = t.kernel_policy
-                         ORDER BY p.id LIMIT 1) AS policy
-  FROM traces t),
- flushes AS (
-  SELECT trace, policy, point = 'wp_reuse' AS reuse,
-    sum(CASE scope WHEN 'broadcast' THEN flushes ELSE 0 END) AS broadcasts,
-    sum(CASE scope WHEN 'mask' THEN flushes ELSE 0 END) AS by_interrupt,
-    sum(CASE scope WHEN 'local' THEN flushes ELSE 0 END) AS local
-  FROM main.v_flush GROUP BY trace, policy, reuse),
- -- What is issued anywhere else: equal sets mean unchanged. Flushes after spurious faults are left out
- -- since those faults are themselves what the policy brings, and stand in the sentence as such.
- cells AS (
-  SELECT trace, policy, point, level, scope, flushes_low, flushes, flushes_high
-  FROM main.v_flush WHERE point NOT IN ('wp_reuse', 'spurious') AND scope <> 'none' AND flushes_high > 0),
- compared AS (
-  SELECT b.id AS nr, b.trace, p.id, p.policy, b.policy AS base,
-    coalesce(r.broadcasts, 0) AS reuse, coalesce(rb.broadcasts, 0) AS reuse_base,
-    coalesce(o.broadcasts, 0) AS other, coalesce(ob.broadcasts, 0) AS other_base,
-    coalesce(o.by_interrupt, 0) + coalesce(r.by_interrupt, 0) AS mask,
-    coalesce(ob.by_interrupt, 0) + coalesce(rb.by_interrupt, 0) AS mask_base,
-    NOT EXISTS (SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = p.policy
-                EXCEPT SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = b.policy)
-    AND NOT EXISTS (SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = b.policy
-                EXCEPT SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = p.policy) AS unchanged
-  FROM base b JOIN policies p ON p.trace = b.id
-    LEFT JOIN flushes r ON r.trace = b.trace AND r.policy = p.policy AND r.reuse
-    LEFT JOIN flushes rb ON rb.trace = b.trace AND rb.policy = b.policy AND rb.reuse
-    LEFT JOIN flushes o ON o.trace = b.trace AND o.policy = p.policy AND NOT o.reuse
-    LEFT JOIN flushes ob ON ob.trace = b.trace AND ob.policy = b.policy AND NOT ob.reuse
-  WHERE b.policy IS NULL OR p.policy <> b.policy)
-SELECT c.trace,
-  '- ' || c.policy || ' would have issued '
-  || CASE WHEN c.base IS NULL THEN count_of(c.reuse, 'broadcast') || ' at wp_reuse and '
-               || human_count(c.other) || ' elsewhere, ' || count_of(c.mask, 'flush by interrupt', 'flushes by interrupt')
-          WHEN c.reuse_base > 0 THEN human_count(c.reuse) || ' of '
-               || count_of(c.reuse_base, 'broadcast') || ' at wp_reuse'
-          ELSE count_of(c.reuse, 'broadcast') || ' at wp_reuse, where ' || c.base || ' issued none'
-     END
-  || CASE WHEN c.base IS NULL THEN ''
-          WHEN c.unchanged THEN ' (other flushes unchanged)'
-          ELSE ' (elsewhere: '
-               || iif(c.other = c.other_base, 'the same ' || count_of(c.other, 'broadcast'),
-                      count_of(c.other, 'broadcast') || ' instead of '
-                      || human_count(c.other_base))
-               || iif(c.mask = c.mask_base, '',
-                      '; by interrupt ' || human_count(c.mask) || ' instead of '
-                      || human_count(c.mask_base)) || ')' END
-  || coalesce((SELECT CASE WHEN s.low = s.high THEN '; ' || count_of(s.estimate, 'spurious fault')
-                      ELSE '; between ' || human_count(s.low) || ' and ' || human_count(s.high)
-                           || ' spurious faults, estimate ' || human_count(s.estimate) END
-               FROM v_fault s WHERE s.trace = c.trace AND s.policy = c.policy
-                                AND s.kind = 'spurious'), '')
-  || coalesce((SELECT group_concat(text, '') FROM (
-                 SELECT '; cost between ' || human_ns(k.low_ns) || ' and ' || human_ns(k.high_ns)
-                        || ' (' || iif((SELECT count(DISTINCT cost) FROM v_cost_total x
-                                        WHERE x.trace = c.trace) > 1, k.cost || ', ', '')
-                        || iif(k.uncalibrated, 'uncalibrated', 'calibrated') || ')' AS text
-                 FROM v_cost_total k WHERE k.trace = c.trace AND k.policy = c.policy
-                 ORDER BY k.cost)), '')
-  || '; ' || coalesce((SELECT v.verdict || coalesce(': ' || v.witness, '') FROM v_verdict v
-                       WHERE v.trace = c.trace AND v.policy = c.policy), 'not judged')
-  || '.' AS text
-FROM compared c ORDER BY c.nr, c.id;
-
--- text
-SELECT l.trace,
-  'Least cost' || iif((SELECT count(*) FROM v_least x WHERE x.trace = l.trace) > 1,
-                      ' (' || l.cost || ')', '')
-  || ': ' || CASE WHEN l.least = 'undecided'
-                  THEN 'undecided, the bounds overlap (lowest estimate: ' || l.least_by_estimate
-                       || ').'
-                  ELSE l.least || ', even at its high bound.' END AS text
-FROM v_least l JOIN traces t USING (trace)
-WHERE (SELECT count(*) FROM main.policies p WHERE p.trace = t.id) > 1
-ORDER BY t.id, l.cost;
 
 -- title: What this rests on
 -- text

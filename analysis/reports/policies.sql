@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What each policy would have flushed at each decision point, side by side
+-- about: The decision points where a kernel may flush, and what each policy does there.
 -- per trace
 -- title: Invalidations by decision point and policy (estimates)
 -- note: decisions: times the point was reached. pages: pages that the invalidations cover.

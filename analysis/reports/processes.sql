@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Which processes cause the broadcasts and interrupts
+-- about: Processes are address spaces; comm is the name of the task that was seen first. Names are as the process gave them to itself.
 -- per trace
 -- title: Invalidations by process, most broadcasts and interrupts first (estimates)
 -- note: mm: number of an address space, see the view v_mm.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What the recording itself shows: its events, and what its invalidations were
+-- about: Counts of what the file holds, before anything is made of it.
 -- per trace
 -- title: Recorded events
 -- note: op and scope only where an event is an invalidation. Sent and handled interrupts are two sides of one thing: never add them up.

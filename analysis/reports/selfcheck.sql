@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Does replaying the recorded kernel's own policy give the flushes that were recorded?
+-- about: The best argument for or against a replay: the policy that the kernel really had must give the flushes that were recorded.
+-- column: source: what shows it: events, tlbi-only (the invalidation alone), unseen
 -- per trace
 -- title: The recorded kernel's policy, replayed, beside what the recording shows
 -- note: source: events: seen apart from the invalidation; tlbi-only: the invalidation itself is all there is to see, so it proves nothing; unseen: nothing recorded shows it.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The recordings in the database
+-- about: One row for each recording and run in the database, with everything stored about it.
 -- title: Recordings
 SELECT trace, kernel, arch, cpus, events, last_ns - first_ns AS span_ns, lost_events AS lost,
        lost_unknown, kernel_policy, tasks, tasks_unknown_mm, bytes, hash, format, compression, clock,

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- How far to trust it: what was lost, unseen, assumed or never measured
+-- about: Read this before you rely on a number: what the recording could not show is not in any count.
 -- per trace
 -- title: What the recording could not show, and what was done about it
 -- empty: Nothing to say: no notes on this recording.
@@ -7,6 +8,7 @@ SELECT n.trace, n.kind, n.subject, n.n, n.text
 FROM v_trust n JOIN traces t USING (trace)
 ORDER BY t.id, n.kind, n.subject, n.text, n.n;
 
+-- note: overrun: overwritten before they were read. "-": not stored in the recording.
 -- title: Lost events
 SELECT trace, lost_events AS lost, lost_unknown, overrun, dropped, tasks, tasks_unknown_mm
 FROM traces ORDER BY id;

@@ -37,10 +37,25 @@ while read -r report; do
 	if [ -e "analysis/reports/$report.gp" ]; then
 		grep -q '^-- plot$' "analysis/reports/$report.sql" || fail "$report: no -- plot for its .gp"
 	fi
+	expect_status 0 "$REPORT" help "$report"
+	grep -q "^$report: " "$DIR/out" || fail "help $report: no summary"
+	grep -q 'not explained' "$DIR/out" && fail "help $report: $(grep 'not explained' "$DIR/out")"
+	awk 'length > 80 { exit 1 }' "$DIR/out" || fail "help $report: wider than 80 columns"
+	cp "$DIR/out" "$DIR/first"
+	expect_status 0 "$REPORT" "$DIR/nowhere.db" "$report" --help
+	cmp -s "$DIR/out" "$DIR/first" || fail "DB $report --help is not help $report"
 	grep -q "^\.B $report\$" docs/tlbreport.1 || fail "the manual does not name report $report"
 done <"$DIR/files"
 
+# The page that documents the columns is what the program prints.
+expect_status 0 "$REPORT" help --markdown
+cmp -s "$DIR/out" docs/reports.md || fail 'docs/reports.md is not "tlbreport help --markdown"'
+expect_status 2 "$REPORT" help overveiw
+grep -q 'did you mean overview' "$DIR/err" || fail 'help of an unknown report'
+expect_status 0 "$REPORT" help
+cp "$DIR/out" "$DIR/first"
 expect_status 0 "$REPORT" --help
+cmp -s "$DIR/out" "$DIR/first" || fail 'help is not --help'
 grep -o -- '--[a-z]*' "$DIR/out" | sort -u >"$DIR/options"
 while read -r option; do
 	sed 's/\\//g' docs/tlbreport.1 | grep -q -- "$option" || fail "the manual lacks $option"

@@ -45,8 +45,11 @@ END
 command -v gnuplot >/dev/null || { echo 'gnuplot is not installed: pictures not checked'; done_testing; }
 sqlite3 "$FIX" "UPDATE traces SET trace = '\`touch $DIR/ran\` ''\" @x \\ \$data' || char(10) || 'EOD' || char(27)
 WHERE id = 1; UPDATE policies SET policy = '\`touch $DIR/ran\`\"''\\@x' || char(10) || 'EOD' WHERE id = 2"
-for file in "$DIR/a.svg" -; do
-	expect_status 0 "$REPORT" "$FIX" cost --plot "$file"
+sqlite3 "$FIX" "UPDATE mms SET comm = '\`touch $DIR/ran\`\"''\@x' || char(10) || 'EOD' WHERE mm = 1"
+for report in timeline exposures pages cost; do
+	for file in "$DIR/a.svg" -; do
+		expect_status 0 "$REPORT" "$FIX" $report --plot "$file"
+	done
 done
 [ ! -e "$DIR/ran" ] || fail 'gnuplot ran a name'
 if LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177')]" "$DIR/out"; then

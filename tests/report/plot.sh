@@ -70,6 +70,29 @@ expect_status 0 "$REPORT" "$DIR/wide.db" cost --plot - --trace base.dat
 grep -q '10 us .* 1 ms' "$DIR/out" || fail 'plot -: no tick at 10 us'
 grep -q '25.6 us .. 3.00 ms .. 20.0 ms' "$DIR/out" || fail 'plot -: no label at 10 us'
 
+# Every other picture: three policies' flushes, the longest stale entries, the hottest regions.
+for report in timeline exposures pages; do
+	for db in fix wide; do
+		expect_status 0 "$REPORT" "$DIR/$db.db" $report --plot "$DIR/$report.png"
+		expect_status 0 "$REPORT" "$DIR/$db.db" $report --plot "$DIR/$report.svg"
+		[ ! -s "$DIR/out" ] && [ ! -s "$DIR/err" ] || fail "$report: talks: $(cat "$DIR/err")"
+		[ "$(wc -c <"$DIR/$report.png")" -gt 4000 ] || fail "$report.png shows nothing"
+	done
+	expect_status 0 "$REPORT" "$FIX" $report --plot - --trace base.dat
+	awk 'length > 80 { exit 1 }' "$DIR/out" || fail "$report --plot -: wider than 80 columns"
+done
+for words in 'time since the recording began, s' 'flushes a second, 1/s' 'arm64-broadcast' 'base.dat: broadcasts'; do
+	grep -q "$words" "$DIR/timeline.svg" || fail "timeline.svg: no \"$words\""
+done
+# Two entries of 50 and 60 ms are stored of 3758.
+for words in 'arm64-local, benign, 3758 in all' '50 ms' 'time that an entry stays stale'; do
+	grep -q "$words" "$DIR/exposures.svg" || fail "exposures.svg: no \"$words\""
+done
+# 30 pages of 4 KiB.
+for words in 'plain tid 100 0x11000, 120 KiB' 'decisions a page' 'position in the region, %'; do
+	grep -q "$words" "$DIR/pages.svg" || fail "pages.svg: no \"$words\""
+done
+
 # Drawing twice gives the same bytes; a folder that is not there gives a message.
 expect_status 0 "$REPORT" "$FIX" cost --plot "$DIR/again.svg"
 cmp -s "$DIR/fix.svg" "$DIR/again.svg" || fail 'the same picture twice, but not the same bytes'
