@@ -9,6 +9,7 @@
 
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
+LIBDIR  ?= $(PREFIX)/lib
 MANDIR  ?= $(PREFIX)/share/man
 DOCDIR  ?= $(PREFIX)/share/doc/tlbreplay
 INCDIR  ?= $(PREFIX)/include/tlbreplay
@@ -35,18 +36,21 @@ ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 pkg_cflags = $(if $(1),$(shell pkg-config --cflags $(1)))
 pkg_libs   = $(if $(1),$(shell pkg-config --libs $(1)))
 
-PROGRAMS := tlbreplay tlbcapture tlbreport
+PROGRAMS := tlbreplay tlbcapture tlbreport tlbexport
 COMMON   := $(wildcard common/*.c schema/*.c)
 REPLAY   := $(wildcard replay/*.c replay/policies/*.c)
 CAPTURE  := $(wildcard capture/*.c)
-ANALYSIS := $(wildcard analysis/*.c)
+# analysis/ is three things: tlbreport, and what looks at raw events: an SQLite extension, an export.
+VTAB     := analysis/vtab.c analysis/rawtrace.c
+EXPORT   := analysis/export.c
+ANALYSIS := $(filter-out $(VTAB) $(EXPORT) analysis/json.c,$(wildcard analysis/*.c))
 UNIT     := $(wildcard tests/unit/*.c)
 TOOLS    := $(wildcard tests/tools/*.c)
-SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(UNIT) $(TOOLS)
+SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(VTAB) $(EXPORT) analysis/json.c $(UNIT) $(TOOLS)
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
 REPLAY_LIB := $(filter-out replay/main.c,$(REPLAY))
 
-all: $(addprefix $(B)/,$(PROGRAMS)) compile_commands.json
+all: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so compile_commands.json
 
 $(B)/tlbreplay: $(call objects,$(REPLAY) $(COMMON))
 $(B)/tlbreplay: LIBS = $(call pkg_libs,$(PKGS_REPLAY)) -lm
@@ -54,9 +58,22 @@ $(B)/tlbcapture: $(call objects,$(CAPTURE) $(COMMON))
 $(B)/tlbcapture: LIBS = $(call pkg_libs,$(PKGS_CAPTURE)) -lm
 $(B)/tlbreport: $(call objects,$(ANALYSIS) $(COMMON))
 $(B)/tlbreport: LIBS = $(call pkg_libs,$(PKGS_ANALYSIS)) -lm
+$(B)/tlbexport: $(call objects,$(EXPORT) analysis/json.c $(REPLAY_LIB) $(COMMON))
+$(B)/tlbexport: LIBS = $(call pkg_libs,$(PKGS_REPLAY)) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+
+# The extension: what it needs of the reader, as position-independent code; it shows one symbol.
+EXTENSION := $(VTAB) analysis/json.c schema/catalogue.c schema/snapshot.c schema/terms.c \
+	$(addprefix replay/,container.c formats.c map.c page.c source.c stream.c)
+$(B)/tlbtrace.so: $(patsubst %.c,$(B)/pic/%.o,$(EXTENSION))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $^ $(call pkg_libs,libtraceevent libzstd) -lm
+$(B)/pic/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden $(call pkg_cflags,$(PKGS_REPLAY)) -MMD -MP -c -o $@ $<
 
 # One program per file in tests/unit (a test) and tests/tools (what tests and the bench use).
 UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT))
@@ -124,7 +141,7 @@ BENCH_TOOLS := $(filter $(addprefix $(B)/tests/tools/,gentrace measure bytesum t
 bench: $(BENCH_TOOLS) $(if $(wildcard replay/main.c),$(B)/tlbreplay)
 	$(Q)BUILD=$(B) tests/bench.sh $(BENCH)
 
-install: $(addprefix $(B)/,$(PROGRAMS))
+install: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(DOCDIR) \
 	  $(DESTDIR)$(INCDIR)/replay $(DESTDIR)$(INCDIR)/schema $(DESTDIR)$(INCDIR)/common
@@ -148,5 +165,5 @@ guard fuzz truth:
 clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
--include $(patsubst %.c,$(B)/%.d,$(SOURCES))
+-include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
 .PHONY: all deps demo check bench guard fuzz lab lab-deps truth install clean gen
