@@ -160,7 +160,7 @@ interrupt() {
 	for _ in $(seq 100); do
 		# Its own file is there, or the old one is open.
 		[ "$(ls -A "$DIR/place")" != results.db ] && break
-		ls -l "/proc/$pid/fd" 2>/dev/null | grep -q results.db && break
+		readlink "/proc/$pid"/fd/* 2>/dev/null | grep -q results.db && break
 		sleep 0.01
 	done
 	sleep 0.15
