@@ -13,27 +13,18 @@ const struct policy policy_arm64_broadcast = {
 	.summary = "arm64 as released: every change broadcasts a TLBI, write upgrades too",
 	.source = "Linux 6.12: arch/arm64/mm/fault.c __ptep_set_access_flags(), "
 		  "arch/arm64/include/asm/tlbflush.h, tlb.h",
-	.omits = "repeat-TLBI and 2645198 errata, KPTI's second operation, VMALLE1 after an ASID rollover",
+	.omits = "erratum 2645198, the interrupts to every CPU at a collapse, ASIDs that were in use before "
+		 "the recording",
+	.beyond = ARM64_BEYOND,
+	.flags = POLICY_BREAKS_FIRST,
+	.hooked = ARM64_HOOKED,
 	.params = arm64_params,
 	.params_size = sizeof(struct arm64_params),
-	/* clang-format off */
+	.state_size = sizeof(struct arm64_state),
 	.table = {
-		[POINT_WP_REUSE] = {
-			[LEVEL_PTE] = {{B(PAGE, LEAF)}},
-			/* The block is unfolded first, which needs break-before-make. */
-			[LEVEL_CONTPTE] = {{B(BLOCK, LEAF), B(PAGE, LEAF)}},
-			[LEVEL_PMD] = {{B(BLOCK, LEAF)}},
-			[LEVEL_HUGETLB] = {{B(BLOCK, LEAF)}},
-		},
-		[POINT_DIRTY_UP] = {
-			[LEVEL_PTE] = {{B(PAGE, LEAF)}},
-			[LEVEL_CONTPTE] = {{B(BLOCK, LEAF)}},
-			[LEVEL_PMD] = {{B(BLOCK, LEAF)}},
-			[LEVEL_HUGETLB] = {{B(BLOCK, LEAF)}},
-		},
-		[POINT_HUGETLB_REUSE] = {[LEVEL_HUGETLB] = {{B(BLOCK, LEAF)}}},
+		ARM64_UPGRADE_ROWS,
 		ARM64_SHARED_ROWS,
 	},
-	/* clang-format on */
-	.decide = arm64_limits,
+	.decide = arm64_decide,
+	.forget = arm64_forget,
 };

@@ -5,17 +5,17 @@
  *
  * Rows that differ from arm64-broadcast: wp_reuse, dirty_up, hugetlb_reuse, spurious. A contpte block
  * that a reuse takes apart still broadcasts the block once, because a contiguous bit may not change
- * under a live entry.
+ * under a live entry. Nothing fixes a spurious fault on hugetlb.
  */
 #include "replay/policies/arm64.h"
 
 static void decide(const struct policy_view *view, const void *params, void *state,
 		   const struct tlb_event *event, struct policy_cell *cell)
 {
-	/* A fault that comes back after a wait (FAULT_FLAG_TRIED) is not flushed for: it is tried anew. */
+	/* fix_spurious_fault() lets a fault that comes back after a wait (FAULT_FLAG_TRIED) try anew. */
 	if (event->point == POINT_SPURIOUS && event->flags & EVENT_TRIED)
-		cell->act[0].scope = SCOPE_NONE;
-	arm64_limits(view, params, state, event, cell);
+		*cell = (struct policy_cell){0};
+	arm64_decide(view, params, state, event, cell);
 }
 
 const struct policy policy_arm64_local = {
@@ -23,11 +23,15 @@ const struct policy policy_arm64_local = {
 	.name = "arm64-local",
 	.summary = "arm64 with local flush at write upgrades and spurious faults fixed on the CPU that has them",
 	.source = "series \"arm, tlbflush: avoid TLBI broadcast if page reused in write fault\" v3 "
-		  "(linux-arm-kernel, 2025), 2/2",
-	.omits = "repeat-TLBI and 2645198 errata, KPTI's second operation, VMALLE1 after an ASID rollover; "
-		 "no spurious fix for hugetlb, as in the series",
+		  "(linux-arm-kernel, October 2025)",
+	.omits = "erratum 2645198, the interrupts to every CPU at a collapse, ASIDs that were in use before "
+		 "the recording; no spurious fix for hugetlb, as in the series",
+	.beyond = "a spurious fault that is a repetition (TRIED) flushes nothing; " ARM64_BEYOND,
+	.flags = POLICY_BREAKS_FIRST,
+	.hooked = ARM64_HOOKED,
 	.params = arm64_params,
 	.params_size = sizeof(struct arm64_params),
+	.state_size = sizeof(struct arm64_state),
 	/* clang-format off */
 	.table = {
 		[POINT_WP_REUSE] = {
@@ -52,4 +56,5 @@ const struct policy policy_arm64_local = {
 	},
 	/* clang-format on */
 	.decide = decide,
+	.forget = arm64_forget,
 };
