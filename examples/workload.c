@@ -12,16 +12,17 @@
  *              page that finds nobody else using it: the reuse, one broadcast each on arm64
  *   others     threads write --write percent of the pages that they do not own: a fault only where
  *              the TLB still has the read-only entry, a spurious one
- *   cow        a second child lives on while its parent writes the first --cow pages: each is copied
- *   mprotect   the first --mprotect pages are made read-only and writable again
- *   dontneed   the last --dontneed pages are given back (madvise)
- *   munmap     a region of --munmap pages is mapped, touched and unmapped
- *   swap       a second region of --swap pages is filled once and read every round: with less memory
- *              than that (a memory cgroup), pages go to swap and come back
+ *   cow        a second child lives on while owners write the first --cow pages: each is copied;
+ * the other pages are written when it has ended: more reuses mprotect   the first --mprotect pages
+ * are made read-only and writable again dontneed   the last --dontneed pages are given back
+ * (madvise) munmap     a region of --munmap pages is mapped, touched and unmapped swap       a
+ * second region of --swap pages is filled once and read every round: with less memory than that (a
+ * memory cgroup), pages go to swap and come back
  *
- * One line at the end, key=value each. "_expected" are the faults or calls that the steps must make;
- * what the kernel itself counts for us (minflt, majflt) is beside them. The same seed visits the same
- * pages.
+ * One line at the end, key=value each. "_expected" are the faults that the steps must make (exact
+ * with
+ * --pin=1 and --huge=0); minflt and majflt are what the kernel counted between begin_ns and end_ns
+ * of CLOCK_MONOTONIC. The same seed visits the same pages.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -73,14 +74,19 @@ static struct knob knobs[] = {
 	[READ] = {"read", 25, 0, 100, "percent of others' pages that a thread reads beforehand"},
 	[WRITE] = {"write", 50, 0, 100, "percent of others' pages that a thread writes afterwards"},
 	[PIN] = {"pin", 1, 0, 1, "1: thread N runs on the Nth CPU"},
-	[HUGE] = {"huge", 0, 0, 1, "1: madvise(MADV_HUGEPAGE), for THP and contpte folios; 0: forbid them"},
+	[HUGE] = {"huge", 0, 0, 1,
+		  "1: madvise(MADV_HUGEPAGE), for THP and contpte folios; 0: forbid them"},
 	[FORK] = {"fork", 1, 0, 1 << 20, "fork every so many rounds; 0: never"},
 	[COW] = {"cow", 0, 0, 1 << 22, "pages that are copied in each round"},
-	[MPROTECT] = {"mprotect", 0, 0, 1 << 22, "pages that are protected and unprotected in each round"},
+	[MPROTECT] = {"mprotect", 0, 0, 1 << 22,
+		      "pages that are protected and unprotected in each round"},
 	[DONTNEED] = {"dontneed", 0, 0, 1 << 22, "pages that are given back in each round"},
-	[MUNMAP] = {"munmap", 0, 0, 1 << 22, "pages of a region that is mapped and unmapped in each round"},
-	[SWAP] = {"swap", 0, 0, 1 << 22, "pages of a region that is filled once and read in each round"},
-	[EVICT] = {"evict", 0, 0, 1 << 20, "pages of its own that a thread touches to empty its TLB"},
+	[MUNMAP] = {"munmap", 0, 0, 1 << 22,
+		    "pages of a region that is mapped and unmapped in each round"},
+	[SWAP] = {"swap", 0, 0, 1 << 22,
+		  "pages of a region that is filled once and read in each round"},
+	[EVICT] = {"evict", 0, 0, 1 << 20,
+		   "pages of its own that a thread touches to empty its TLB"},
 	[SEED] = {"seed", 1, 1, INT32_MAX, "seed of the visits"},
 };
 #define NR_KNOBS (sizeof(knobs) / sizeof(*knobs))
@@ -90,6 +96,7 @@ struct counts {
 	uint64_t own_writes;   /* each to a write-protected page that is ours alone */
 	uint64_t other_writes; /* of others' pages, writable by then */
 	uint64_t stale_writes; /* of those, to pages that the same thread read before */
+	uint64_t copies;       /* writes to pages that a child holds as well */
 	uint64_t evicted;
 };
 
@@ -106,7 +113,11 @@ static volatile unsigned char *memory, *swapped;
 static size_t page_bytes;
 static pthread_barrier_t barrier;
 static struct worker workers[MAX_THREADS];
-static uint64_t forks, cow_copies, mprotect_calls, dontneed_calls, munmap_calls, swap_reads;
+static int holder_pipe[2];
+static pid_t holder;
+static struct rusage usage_begin, usage_end;
+static uint64_t begin_ns, end_ns;
+static uint64_t forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads;
 
 static long knob(int which)
 {
@@ -190,6 +201,19 @@ static void step_read(struct worker *worker)
 	}
 }
 
+/*
+ * Writes the thread's own pages from page FIRST on. Who writes a page first matters: a new page
+ * lies in a list of the CPU that made it for a while, and where another CPU finds it there, it
+ * copies the page instead of reusing it. Owners that keep to their CPU make and write their pages
+ * themselves.
+ */
+static void touch(struct worker *worker, long first)
+{
+	for (long page = worker->number; page < knob(PAGES); page += knob(THREADS))
+		if (page >= first)
+			*byte_of(page, worker) = 1;
+}
+
 static void step_own(struct worker *worker)
 {
 	for (long page = worker->number; page < knob(PAGES); page += knob(THREADS)) {
@@ -209,33 +233,47 @@ static void step_others(struct worker *worker)
 	}
 }
 
-/* The child holds the pages until we have written ours: the kernel must copy each. */
-static void step_cow(void)
+/* A child that holds the pages until it is told to end. */
+static void start_holder(void)
 {
-	int hold[2];
 	char byte;
 
-	if (pipe(hold))
+	if (pipe(holder_pipe))
 		die("pipe");
-	pid_t child = fork();
-	if (child == 0) {
-		close(hold[1]);
-		_exit(read(hold[0], &byte, 1) != 0);
+	holder = fork();
+	if (holder == 0) {
+		close(holder_pipe[1]);
+		_exit(read(holder_pipe[0], &byte, 1) != 0);
 	}
-	if (child < 0)
+	if (holder < 0)
 		die("fork");
 	forks++;
-	close(hold[0]);
-	for (long page = 0; page < knob(COW); page++, cow_copies++)
-		*byte_of(page, &workers[0]) = 3;
-	close(hold[1]);
-	if (waitpid(child, NULL, 0) != child)
+	close(holder_pipe[0]);
+}
+
+static void end_holder(void)
+{
+	close(holder_pipe[1]);
+	if (waitpid(holder, NULL, 0) != holder)
 		die("waitpid");
-	/* The other pages are still write-protected: leave none for the next round. */
-	for (long page = knob(COW); page < knob(PAGES); page++) {
-		*byte_of(page, &workers[0]) = 3;
-		workers[0].counts.own_writes++;
-	}
+}
+
+/* While the child holds them, our pages must be copied to be written; the others come after it. */
+static void step_cow(struct worker *worker)
+{
+	long first = worker->number, step = knob(THREADS), page = first;
+
+	if (first == 0)
+		start_holder();
+	wait_for_all();
+	for (; page < knob(COW); page += step, worker->counts.copies++)
+		*byte_of(page, worker) = 3;
+	wait_for_all();
+	if (first == 0)
+		end_holder();
+	wait_for_all();
+	for (; page < knob(PAGES); page += step, worker->counts.own_writes++)
+		*byte_of(page, worker) = 3;
 }
 
 static void step_ranges(void)
@@ -255,8 +293,6 @@ static void step_ranges(void)
 			    (size_t)knob(DONTNEED) * page_bytes, MADV_DONTNEED))
 			die("madvise");
 		dontneed_calls++;
-		for (long page = first; page < knob(PAGES); page++)
-			*byte_of(page, &workers[0]) = 4;
 	}
 	if (knob(MUNMAP)) {
 		size_t bytes = (size_t)knob(MUNMAP) * page_bytes;
@@ -290,8 +326,7 @@ static void *run(void *argument)
 		CPU_SET((size_t)(worker->number % sysconf(_SC_NPROCESSORS_ONLN)), &cpus);
 		sched_setaffinity(0, sizeof(cpus), &cpus);
 	}
-	for (long page = worker->number; page < knob(PAGES); page += knob(THREADS))
-		*byte_of(page, worker) = 1;
+	touch(worker, 0);
 	wait_for_all();
 	for (long round = 0; round < knob(ROUNDS); round++) {
 		bool protected = is_fork_round(round);
@@ -306,10 +341,14 @@ static void *run(void *argument)
 		wait_for_all();
 		step_others(worker);
 		wait_for_all();
-		if (first && knob(COW))
-			step_cow();
+		if (knob(COW))
+			step_cow(worker);
+		wait_for_all();
 		if (first)
 			step_ranges();
+		wait_for_all();
+		/* Pages that were given back come from their owner's CPU again, see below. */
+		touch(worker, knob(PAGES) - knob(DONTNEED));
 		wait_for_all();
 	}
 	return NULL;
@@ -347,38 +386,58 @@ static void parse_knobs(int argc, char **argv)
 	}
 	if (optind < argc || knob(COW) > knob(PAGES) || knob(MPROTECT) > knob(PAGES) ||
 	    knob(DONTNEED) > knob(PAGES)) {
-		fputs("workload: no words but knobs, no steps on more pages than there are\n", stderr);
+		fputs("workload: no words but knobs, no steps on more pages than there are\n",
+		      stderr);
 		exit(2);
 	}
 }
 
-static void print_counts(double seconds)
+static struct rusage usage_now(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void print_counts(void)
 {
 	struct counts sum = {0};
-	struct rusage usage;
 
 	for (long i = 0; i < knob(THREADS); i++) {
 		sum.reads += workers[i].counts.reads;
 		sum.own_writes += workers[i].counts.own_writes;
 		sum.other_writes += workers[i].counts.other_writes;
 		sum.stale_writes += workers[i].counts.stale_writes;
+		sum.copies += workers[i].counts.copies;
 		sum.evicted += workers[i].counts.evicted;
 	}
-	getrusage(RUSAGE_SELF, &usage);
 	printf("workload pid=%d", getpid());
 	for (size_t i = 0; i < NR_KNOBS; i++)
 		printf(" %s=%ld", knobs[i].name, knobs[i].value);
 	printf(" region=0x%" PRIxPTR " region_pages=%ld swap_region=0x%" PRIxPTR, (uintptr_t)memory,
 	       knob(PAGES), (uintptr_t)swapped);
-	/* With huge folios one fault serves many pages; there the number of writes is only a bound. */
+	/* With huge folios one fault serves many pages; there the number of writes is only a bound.
+	 */
 	printf(" wp_reuse_expected=%" PRIu64 " cow_copies_expected=%" PRIu64 " reads=%" PRIu64
 	       " other_writes=%" PRIu64 " stale_writes=%" PRIu64 " evicted=%" PRIu64,
-	       sum.own_writes, cow_copies, sum.reads, sum.other_writes, sum.stale_writes,
+	       sum.own_writes, sum.copies, sum.reads, sum.other_writes, sum.stale_writes,
 	       sum.evicted);
 	printf(" forks=%" PRIu64 " mprotect_calls=%" PRIu64 " dontneed_calls=%" PRIu64
-	       " munmap_calls=%" PRIu64 " swap_reads=%" PRIu64 " minflt=%ld majflt=%ld seconds=%.3f\n",
-	       forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads, usage.ru_minflt,
-	       usage.ru_majflt, seconds);
+	       " munmap_calls=%" PRIu64 " swap_reads=%" PRIu64,
+	       forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads);
+	printf(" minflt=%ld majflt=%ld begin_ns=%" PRIu64 " end_ns=%" PRIu64 " seconds=%.3f\n",
+	       usage_end.ru_minflt - usage_begin.ru_minflt,
+	       usage_end.ru_majflt - usage_begin.ru_majflt, begin_ns, end_ns,
+	       (double)(end_ns - begin_ns) / 1e9);
 }
 
 static void prepare(struct worker *worker, long number)
@@ -396,29 +455,33 @@ static void prepare(struct worker *worker, long number)
 
 int main(int argc, char **argv)
 {
-	struct timespec begin, end;
-
 	parse_knobs(argc, argv);
 	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	memory = map((size_t)knob(PAGES));
+	for (long i = 0; i < knob(THREADS); i++)
+		prepare(&workers[i], i);
+	pthread_barrier_init(&barrier, NULL, (unsigned int)knob(THREADS));
+
+	/* Twice: the first time may fault in what it needs itself. */
+	for (int i = 0; i < 2; i++) {
+		usage_begin = usage_now();
+		begin_ns = now_ns();
+	}
 	if (knob(SWAP)) {
 		swapped = map((size_t)knob(SWAP));
 		/* Not the same in two pages, or the swap device could hold them in nothing. */
 		for (long page = 0; page < knob(SWAP); page++)
-			*(volatile uint64_t *)(swapped + (size_t)page * page_bytes) = (uint64_t)page + 1;
+			*(volatile uint64_t *)(swapped + (size_t)page * page_bytes) =
+				(uint64_t)page + 1;
 	}
-	for (long i = 0; i < knob(THREADS); i++)
-		prepare(&workers[i], i);
-	pthread_barrier_init(&barrier, NULL, (unsigned int)knob(THREADS));
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (long i = 1; i < knob(THREADS); i++)
 		if (pthread_create(&workers[i].thread, NULL, run, &workers[i]))
 			die("pthread_create");
 	run(&workers[0]);
 	for (long i = 1; i < knob(THREADS); i++)
 		pthread_join(workers[i].thread, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	print_counts((double)(end.tv_sec - begin.tv_sec) +
-		     (double)(end.tv_nsec - begin.tv_nsec) * 1e-9);
+	end_ns = now_ns();
+	usage_end = usage_now();
+	print_counts();
 	return 0;
 }
