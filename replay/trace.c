@@ -40,7 +40,8 @@ struct trace {
 	size_t nr_heap;
 	const struct node *limit;
 	uint64_t total; /* bytes of event data in the file */
-	bool usual; /* common_type has 2 bytes, common_pid 4, both in our order */
+	bool plain; /* common_type has 2 bytes, common_pid 4, all is in our order, least is not 0 */
+	bool running; /* heap[0] is what the last event came from, and all is well */
 	bool started;
 	int failed; /* sticky */
 	struct trace_error why;
@@ -71,7 +72,8 @@ struct trace *trace_open(const char *path, struct trace_error *err)
 		goto fail;
 	}
 	t->pool.src = &t->c.src;
-	t->usual = t->c.formats.common.type_size == 2 && t->c.formats.common.pid_size == 4 && !t->c.src.swap;
+	t->plain = t->c.formats.common.type_size == 2 && t->c.formats.common.pid_size == 4 &&
+		   !t->c.src.swap && !t->c.layout.big_endian && t->c.layout.least;
 	for (i = 0; i < n; i++) {
 		struct trace_cpu *cpu = &t->c.cpus[i];
 		struct cursor *cur = &t->cursors[i];
@@ -273,57 +275,94 @@ static inline uint32_t common_number(const uint8_t *p, uint32_t size, bool swap)
 	}
 }
 
-int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *err)
+/* The cursor of heap[0] has moved: whose turn is it? */
+static inline void pass_turn(struct trace *t, const struct cursor *c)
 {
-	const struct common_fields *common = &t->c.formats.common;
-	struct node *top = &t->heap[0];
-	struct cursor *c;
+	const struct node top = {c->time_ns, t->heap[0].entry};
+
+	if (before(t->limit, &top)) {
+		sift_down(t, 0, top.time_ns, top.entry);
+		set_limit(t);
+	}
+}
+
+/* Moves the cursor of heap[0], whatever comes. Returns 0, or a negative errno. */
+static int move_on(struct trace *t, struct trace_error *err)
+{
+	struct cursor *c = &t->cursors[t->heap[0].entry];
+	struct node *last, moved;
 	int ret;
 
-	if (__builtin_expect(!t->started || t->failed, 0)) {
-		ret = t->failed ? t->failed : start(t, err);
-		if (ret < 0)
-			return fail(t, ret, err);
-	} else if (t->nr_heap) {
-		c = &t->cursors[top->entry];
-		if (t->c.layout.big_endian)
-			ret = cursor_next(c, &t->c.layout, &t->pool, err, true);
-		else
-			ret = cursor_next(c, &t->c.layout, &t->pool, err, false);
-		if (__builtin_expect(ret <= 0, 0)) {
-			if (ret < 0)
-				return fail(t, ret, err);
-			struct node *last = &t->heap[--t->nr_heap], moved = *last;
-
-			*last = (struct node){UINT64_MAX, UINT32_MAX};
-			if (t->nr_heap)
-				sift_down(t, 0, moved.time_ns, moved.entry);
-			set_limit(t);
-		} else if (before(t->limit, &(struct node){c->time_ns, top->entry})) {
-			sift_down(t, 0, c->time_ns, top->entry);
-			set_limit(t);
-		}
-	}
-	if (__builtin_expect(!t->nr_heap, 0))
+	if (t->c.layout.big_endian)
+		ret = cursor_next(c, &t->c.layout, &t->pool, err, true);
+	else
+		ret = cursor_next(c, &t->c.layout, &t->pool, err, false);
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		pass_turn(t, c);
 		return 0;
+	}
+	last = &t->heap[--t->nr_heap];
+	moved = *last;
+	*last = (struct node){UINT64_MAX, UINT32_MAX};
+	if (t->nr_heap)
+		sift_down(t, 0, moved.time_ns, moved.entry);
+	set_limit(t);
+	return 0;
+}
 
-	c = &t->cursors[top->entry];
+static inline void give_out(const struct trace *t, struct trace_record *rec, bool plain)
+{
+	const struct common_fields *common = &t->c.formats.common;
+	uint32_t entry = t->heap[0].entry;
+	const struct cursor *c = &t->cursors[entry];
+	const uint8_t *type = c->data + common->type_offset, *pid = c->data + common->pid_offset;
+	bool swap = !plain && t->c.src.swap;
+
 	rec->time_ns = c->time_ns;
 	rec->data = c->data;
 	rec->size = c->size;
-	rec->entry = top->entry;
+	rec->entry = entry;
 	rec->cpu = c->cpu;
 	rec->buffer = c->buffer;
-	const uint8_t *type = c->data + common->type_offset, *pid = c->data + common->pid_offset;
-	if (__builtin_expect(t->usual, 1)) {
-		rec->id = common_number(type, 2, false);
-		rec->pid = common_number(pid, 4, false);
-	} else {
-		rec->id = common_number(type, common->type_size, t->c.src.swap);
-		rec->pid = common_number(pid, common->pid_size, t->c.src.swap);
-	}
+	rec->id = common_number(type, plain ? 2 : common->type_size, swap);
+	rec->pid = common_number(pid, plain ? 4 : common->pid_size, swap);
 	rec->missed = c->missed;
 	rec->missed_events = c->missed ? c->missed_events : 0;
 	rec->offset = c->page_offset;
+}
+
+/* trace_next() for all that is not plain: the first event, a page's first, a file in foreign order. */
+static __attribute__((noinline)) int next_special(struct trace *t, struct trace_record *rec,
+						  struct trace_error *err)
+{
+	int ret = t->failed;
+
+	t->running = false;
+	if (!t->started && !ret)
+		ret = start(t, err);
+	else if (!ret && t->nr_heap)
+		ret = move_on(t, err);
+	if (ret < 0)
+		return fail(t, ret, err);
+	if (!t->nr_heap)
+		return 0;
+	t->running = t->plain;
+	give_out(t, rec, false);
+	return 1;
+}
+
+int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *err)
+{
+	struct cursor *c;
+
+	if (__builtin_expect(!t->running, 0))
+		return next_special(t, rec, err);
+	c = &t->cursors[t->heap[0].entry];
+	if (__builtin_expect(!cursor_plain(c, &t->c.layout), 0))
+		return next_special(t, rec, err);
+	pass_turn(t, c);
+	give_out(t, rec, true);
 	return 1;
 }
