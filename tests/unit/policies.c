@@ -25,8 +25,9 @@ static int failures;
 /*
  * A cell: up to two actions, "SCOPE REACH WORDS" each, with ";" between. SCOPE: B broadcast, L local,
  * I the CPUs in the mask. Words: leaf (walk caches kept), walk (dropped), quiet (secondary TLBs are not
- * told), lazy (lazy CPUs too), batched, deferred. Of leaf and walk the table may say neither. A
- * reach "page/block" stands where it has both. "" is none, "=" the column to the left.
+ * told), lazy (lazy CPUs too), batched, late (batched or deferred). Of leaf and walk the table may say neither. A
+ * reach "page/block" stands where it has both. "" is none, "=" the column to the left, "*" what the
+ * table does not tell.
  */
 static const struct {
 	enum point point;
@@ -70,12 +71,20 @@ static const struct {
 	{POINT_PROT_NONE_RW, LEVEL_CONTPTE, "B hull leaf", "=", ""},
 	{POINT_PROT_NONE_RW, LEVEL_PMD, "B hull leaf; B hull leaf", "=", ""},
 	{POINT_FORK, LEVEL_MM, "B mm", "=", "I mm lazy"},
-	{POINT_MIGRATE, LEVEL_PTE, "B page batched", "=", "I mm deferred"},
-	{POINT_MIGRATE, LEVEL_CONTPTE, "B block; B page batched", "=", "I mm deferred"},
+	{POINT_MIGRATE, LEVEL_PTE, "B page batched", "=", "I mm late"},
+	{POINT_MIGRATE, LEVEL_CONTPTE, "B block; B page batched", "=", "I mm late"},
 	{POINT_MIGRATE, LEVEL_PMD, "B block", "=", "I mm lazy"},
-	{POINT_RECLAIM, LEVEL_PTE, "B page batched", "=", "I mm deferred"},
-	{POINT_RECLAIM, LEVEL_CONTPTE, "B block; B page batched", "=", "I mm deferred"},
-	{POINT_RECLAIM, LEVEL_PMD, "B block", "=", "I mm deferred"},
+	{POINT_RECLAIM, LEVEL_PTE, "B page batched", "=", "I mm late"},
+	{POINT_RECLAIM, LEVEL_CONTPTE, "B block; B page batched", "=", "I mm late"},
+	{POINT_RECLAIM, LEVEL_PMD, "*", "=", "*"},
+	{POINT_RECLAIM, LEVEL_HUGETLB, "*", "=", "*"},
+	{POINT_MIGRATE, LEVEL_HUGETLB, "*", "=", "*"},
+	{POINT_NUMA, LEVEL_HUGETLB, "*", "=", "*"},
+	{POINT_PROT_NONE_RW, LEVEL_HUGETLB, "*", "=", "*"},
+	{POINT_AGE, LEVEL_HUGETLB, "*", "=", "*"},
+	{POINT_CLEAN, LEVEL_HUGETLB, "*", "=", "*"},
+	{POINT_TABLES_FREED, LEVEL_CONTPTE, "*", "=", "*"},
+	{POINT_TABLES_FREED, LEVEL_HUGETLB, "*", "=", "*"},
 	{POINT_AGE, LEVEL_PTE, "B page batched", "=", ""},
 	{POINT_AGE, LEVEL_CONTPTE, "B page/block batched", "=", ""},
 	{POINT_AGE, LEVEL_PMD, "B block", "=", "I mm lazy"},
@@ -110,11 +119,12 @@ static bool action_matches(const struct policy_action *act, const char *text, si
 	static const char *const reaches[] = {"page", "block", "hull", "mm", "all"};
 	static const char letters[] = {[SCOPE_NONE] = '-', [SCOPE_LOCAL] = 'L', [SCOPE_MASK] = 'I',
 				       [SCOPE_BROADCAST] = 'B'};
-	enum wait wait = has_word(text, size, "batched")    ? WAIT_BATCHED
-			 : has_word(text, size, "deferred") ? WAIT_DEFERRED
-							    : WAIT_SYNC;
+	bool late = has_word(text, size, "late");
 
-	if (letters[act->scope] != text[0] || act->wait != wait)
+	if (letters[act->scope] != text[0])
+		return false;
+	if (late ? act->wait == WAIT_SYNC
+		 : act->wait != (has_word(text, size, "batched") ? WAIT_BATCHED : WAIT_SYNC))
 		return false;
 	if (!has_word(text, size, reaches[act->reach]) &&
 	    !(has_word(text, size, "page/block") && act->reach <= REACH_BLOCK))
@@ -167,7 +177,7 @@ static void check_table(const char *name, unsigned int column)
 				if (!strcmp(wanted, "="))
 					wanted = rows[i].broadcast;
 			}
-			if (cell_matches(cell, wanted))
+			if (!strcmp(wanted, "*") || cell_matches(cell, wanted))
 				continue;
 			printf("%s: %s %s is not \"%s\": scope %s reach %u wait %u flags %u, then scope %s "
 			       "reach %u wait %u flags %u\n",
