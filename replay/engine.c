@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "replay/pages.h"
+#include "replay/tlb.h"
 
 #define FOREVER     UINT64_MAX
 #define MAX_BUCKETS 1024
@@ -45,7 +46,7 @@ const struct param common_params[] = {
 	PARAM_END,
 };
 
-static const char *const ended_names[] = {"flush", "refault", "gone", "end"};
+static const char *const ended_names[] = {"flush", "refault", "gone", "end", "evicted"};
 
 const char *ended_name(unsigned int ended)
 {
@@ -57,6 +58,7 @@ struct residence {
 	uint32_t cpu;
 	uint64_t loaded_until;  /* FOREVER while it is loaded */
 	uint64_t ran_until;     /* FOREVER while a task of it runs */
+	uint64_t touched;       /* pages of it that the CPU was seen to bring into its TLB */
 	struct {
 		uint64_t flush_seq; /* everything of the mm was flushed here */
 		struct flush_note *notes; /* each such flush since exposures were last closed as a whole */
@@ -91,6 +93,8 @@ struct mm {
 	uint64_t pages;
 	uint64_t *loaded;      /* bitmap: CPUs that have it loaded */
 	uint64_t last_unload;  /* ordinal: when a CPU last left it */
+	uint64_t *visited;     /* bitmap: CPUs that ever had it loaded */
+	bool accesses;         /* its accesses are recorded: what none shows is not held */
 	struct mm_row *rows;
 	uint32_t nr_rows, max_rows;
 	struct {
@@ -112,7 +116,8 @@ struct exposure {
 	uint8_t slot, kind, level;
 	bool likely : 1;     /* counts for the estimate */
 	bool permission : 1; /* stale only in its permission: a later change may put that right */
-	uint64_t cpus[];
+	bool deferred : 1;   /* the other CPUs sweep it at their next tick */
+	uint64_t cpus[];     /* words of them; with TLBs, as many more: CPUs that the evidence shows hold it */
 };
 
 struct cpu {
@@ -133,6 +138,7 @@ struct instance {
 	void *state;
 	struct policy_result result;
 	uint64_t *dropped; /* lazy CPUs that an interrupt has made leave the mm they had loaded */
+	int64_t tick_ns;   /* period of the tick at which deferred flushes are carried out; 0: none are */
 	/* Stale for ever (the mm ended unflushed): number, and sum of their start times. */
 	double forever, forever_start_sum;
 	uint64_t forever_first_ns;
@@ -145,13 +151,14 @@ struct engine {
 	unsigned int words;
 	uint64_t seq;
 	struct cpu *cpus;
-	uint64_t *lazy, *unsure, *scratch, *stale, *holders, *view_set, *everyone, *covered, *reached;
+	uint64_t *lazy, *unsure, *scratch, *stale, *holders, *view_set, *everyone, *covered, *reached, *asked;
 	unsigned int asking; /* the policy whose hook runs */
 	bool any_unsure;
 	struct mm **mms;
 	size_t nr_mms;
 	struct pages pages;
 	size_t exposure_size, residence_size;
+	struct tlb *tlb; /* what the evidence shows each CPU to hold; NULL: there is none */
 	struct home *homes; /* by CPU, of the mm that is being closed */
 	struct {
 		uint64_t from, to;     /* holds for exposures that began at ordinals [from, to) */
@@ -250,7 +257,7 @@ static struct mm *mm_new(struct engine *e, uint32_t number)
 	}
 	mm = calloc(1, sizeof(*mm) + e->config.nr_policies * sizeof(mm->policy[0]));
 	if (mm)
-		mm->loaded = calloc((size_t)e->words * (e->config.nr_policies + 1), sizeof(uint64_t));
+		mm->loaded = calloc((size_t)e->words * (e->config.nr_policies + 2), sizeof(uint64_t));
 	if (!mm || !mm->loaded) {
 		free(mm);
 		e->failed = true;
@@ -258,6 +265,7 @@ static struct mm *mm_new(struct engine *e, uint32_t number)
 	}
 	for (unsigned int p = 0; p < e->config.nr_policies; p++)
 		mm->policy[p].holders = mm->loaded + (size_t)(p + 1) * e->words;
+	mm->visited = mm->loaded + (size_t)(e->config.nr_policies + 1) * e->words;
 	mm->leaves = NO_LEAF;
 	return e->mms[number] = mm;
 }
@@ -324,6 +332,8 @@ static struct engine *engine_of(const struct policy_view *view)
 	return (struct engine *)((char *)(uintptr_t)view - offsetof(struct engine, view));
 }
 
+static const uint64_t *view_holders(const struct policy_view *view, uint32_t number, uint64_t addr);
+
 static const uint64_t *view_loaded(const struct policy_view *view, uint32_t number)
 {
 	struct engine *e = engine_of(view);
@@ -332,6 +342,15 @@ static const uint64_t *view_loaded(const struct policy_view *view, uint32_t numb
 	for (unsigned int w = 0; w < e->words; w++)
 		e->view_set[w] = mm ? mm->loaded[w] & ~e->instances[e->asking].dropped[w] : 0;
 	return e->view_set;
+}
+
+static const uint64_t *view_visited(const struct policy_view *view, uint32_t number)
+{
+	struct engine *e = engine_of(view);
+	struct mm *mm = mm_find(e, number);
+
+	set_all(e, e->view_set, false);
+	return mm ? mm->visited : e->view_set;
 }
 
 static const uint64_t *view_lazy(const struct policy_view *view)
@@ -344,6 +363,7 @@ static const uint64_t *view_lazy(const struct policy_view *view)
 static int instance_init(struct engine *e, struct instance *in, const struct policy_instance *given)
 {
 	in->policy = given->policy;
+	in->tick_ns = given->policy->defer_ns ? given->policy->defer_ns(given->params) : 0;
 	in->as_given = given;
 	in->least_row_ns = e->config.max_rows ? 0 : UINT64_MAX;
 	in->state = in->policy->state_size ? calloc(1, in->policy->state_size) : NULL;
@@ -369,16 +389,23 @@ struct engine *engine_new(const struct engine_config *config)
 		e->config.nr_cpus = 1;
 	e->words = (e->config.nr_cpus + 63) / 64;
 	e->view = (struct policy_view){.nr_cpus = e->config.nr_cpus, .words = e->words,
-				       .loaded = view_loaded, .lazy = view_lazy};
-	e->exposure_size = sizeof(struct exposure) + e->words * sizeof(uint64_t);
+				       .page_shift = config->page_shift,
+				       .loaded = view_loaded, .lazy = view_lazy,
+				       .visited = view_visited, .holders = view_holders};
+	e->exposure_size = sizeof(struct exposure) + (config->tlb ? 2 : 1) * e->words * sizeof(uint64_t);
 	e->residence_size = sizeof(struct residence) +
 			    config->nr_policies * sizeof(((struct residence *)NULL)->policy[0]);
 	e->homes = calloc(e->config.nr_cpus, sizeof(*e->homes));
 	e->cpus = calloc(e->config.nr_cpus, sizeof(*e->cpus));
-	e->lazy = calloc((size_t)e->words * 11, sizeof(uint64_t));
+	e->lazy = calloc((size_t)e->words * 13, sizeof(uint64_t));
 	e->counts_mask = (1u << 12) - 1;
 	e->counts = calloc(e->counts_mask + 1, sizeof(*e->counts));
 	pages_init(&e->pages, config->nr_policies);
+	if (config->tlb) {
+		e->tlb = tlb_new(config->tlb, e->config.nr_cpus);
+		if (!e->tlb)
+			goto fail;
+	}
 	if (!e->cpus || !e->lazy || !e->counts || !e->homes)
 		goto fail;
 	e->unsure = e->lazy + e->words;
@@ -391,6 +418,8 @@ struct engine *engine_new(const struct engine_config *config)
 	e->reached = e->covered + e->words;
 	e->since.ran = e->reached + e->words;
 	e->since.noted = e->since.ran + e->words;
+	e->asked = e->since.noted + e->words;
+	e->view.set = e->asked;
 	e->time_width_ns = 1000000;
 	for (unsigned int i = 0; i < config->nr_policies; i++)
 		if (instance_init(e, &e->instances[i], &config->policies[i]))
@@ -425,6 +454,7 @@ void engine_free(struct engine *e)
 	free(e->counts);
 	free(e->homes);
 	pages_free(&e->pages);
+	tlb_free(e->tlb);
 	free(e);
 }
 
@@ -775,16 +805,68 @@ static bool still_open(const struct engine *e, const struct mm *mm, unsigned int
 	return !r || r->policy[policy].flush_seq <= x->start_seq;
 }
 
-/* N entries of X ended after NS; RAN of their CPUs ran the mm meanwhile. */
+/* What is known of entries that end together. */
+struct closing {
+	unsigned int n, ran;         /* entries; on CPUs that ran the mm meanwhile */
+	unsigned int held, held_ran; /* of these, by evidence */
+	double share, share_ran;     /* of the others, those that the share applies to, weighted */
+};
+
+/* Entries of X ended after NS. */
 static void count_closed(struct policy_result *r, const struct exposure *x, enum ended ended,
-			 unsigned int n, unsigned int ran, uint64_t ns)
+			 const struct closing *c, uint64_t ns)
 {
-	/* Until the end, those that are likely are not among the possible ones. */
-	add_sum(x->likely ? &r->likely[x->kind][ended] : &r->possible[x->kind][ended], n, ns);
+	add_sum(&r->possible[x->kind][ended], c->n, ns);
+	r->lengths[x->kind][ns ? 64 - __builtin_clzll(ns) : 0] += c->n;
+	if (x->likely) {
+		add_sum(&r->held[x->kind][ended], c->held, ns);
+		add_sum(&r->likely[x->kind][ended], c->share, ns);
+	}
 	if (ended == ENDED_REFAULT) {
-		add_sum(&r->proven[x->kind][ended], n, ns);
+		add_sum(&r->proven[x->kind][ended], c->n, ns);
 	} else if (x->kind == STALE_BENIGN) {
-		*(x->likely ? &r->spurious_likely[x->level] : &r->spurious_possible[x->level]) += ran;
+		r->spurious_possible[x->level] += c->ran;
+		if (x->likely) {
+			r->spurious_held[x->level] += c->held_ran;
+			r->spurious_likely[x->level] += c->share_ran;
+		}
+	}
+}
+
+/* How much of an entry that CPU could hold the share stands for: no more than its TLB has room for. */
+static double weight_of(const struct engine *e, const struct mm *mm, unsigned int cpu)
+{
+	const struct residence *r = residence_find(e, mm, cpu);
+
+	if (mm->accesses)
+		return 0;
+	if (!r || r->touched <= e->config.tlb->entries)
+		return 1;
+	return (double)e->config.tlb->entries / (double)r->touched;
+}
+
+/* Adds the CPUs of word W in BITS to what ends together; of them, RAN ran the mm meanwhile. */
+static inline void gather(const struct engine *e, const struct mm *mm, const struct exposure *x,
+			  unsigned int w, uint64_t bits, uint64_t ran, struct closing *c)
+{
+	uint64_t held;
+
+	c->n += count_word(bits);
+	c->ran += count_word(bits & ran);
+	if (!e->tlb) {
+		c->share = c->n;
+		c->share_ran = c->ran;
+		return;
+	}
+	held = x->cpus[e->words + w] & bits;
+	c->held += count_word(held);
+	/* Where accesses are recorded, it is they who show the faults. */
+	c->held_ran += mm->accesses ? 0 : count_word(held & ran);
+	for (bits &= ~held; bits; bits &= bits - 1) {
+		double weight = weight_of(e, mm, w * 64 + (unsigned int)__builtin_ctzll(bits));
+
+		c->share += weight;
+		c->share_ran += bits & -bits & ran ? weight : 0;
 	}
 }
 
@@ -808,13 +890,30 @@ static bool row_wanted(const struct engine *e, unsigned int policy, uint64_t ns)
 	return ns >= e->instances[policy].least_row_ns;
 }
 
+/* A deferred flush is carried out by the next tick at the latest: NS is no longer than that. */
+static uint64_t cap_deferred(const struct engine *e, unsigned int policy, const struct exposure *x,
+			     uint64_t ns, enum ended *ended)
+{
+	uint64_t tick = (uint64_t)e->instances[policy].tick_ns, left;
+
+	if (!x->deferred || !tick)
+		return ns;
+	left = tick - x->start_ns % tick;
+	if (ns < left)
+		return ns;
+	*ended = ENDED_FLUSH;
+	return left;
+}
+
 /*
  * The entry of X on CPU is stale no more since TIME_NS, or since the flush noted before. Returns true
  * if it was counted here, false if it is left to be counted with others.
  */
-static bool close_on(struct engine *e, unsigned int policy, const struct exposure *x, unsigned int cpu,
-		     enum ended ended, uint64_t ns, bool wanted)
+static bool close_on(struct engine *e, const struct mm *mm, unsigned int policy, const struct exposure *x,
+		     unsigned int cpu, enum ended ended, uint64_t ns, bool wanted)
 {
+	uint64_t here = UINT64_C(1) << (cpu % 64);
+	struct closing c = {0};
 	struct policy_result *r = &e->instances[policy].result;
 	const struct flush_note *note = flush_after(&e->homes[cpu], policy, x->start_seq);
 
@@ -825,9 +924,12 @@ static bool close_on(struct engine *e, unsigned int policy, const struct exposur
 	}
 	uint64_t less = note->time_ns > x->start_ns ? note->time_ns - x->start_ns : 0;
 
-	count_closed(r, x, ENDED_FLUSH, 1, note->ran_until > x->start_seq, less);
+	ended = ENDED_FLUSH;
+	less = cap_deferred(e, policy, x, less, &ended);
+	gather(e, mm, x, cpu / 64, here, note->ran_until > x->start_seq ? here : 0, &c);
+	count_closed(r, x, ended, &c, less);
 	if (row_wanted(e, policy, less))
-		offer_row(e, policy, x, cpu, ENDED_FLUSH, less);
+		offer_row(e, policy, x, cpu, ended, less);
 	else
 		r->rows_left_out++;
 	return true;
@@ -839,10 +941,12 @@ static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy,
 {
 	struct policy_result *r = &e->instances[policy].result;
 	uint64_t ns = time_ns > x->start_ns ? time_ns - x->start_ns : 0;
-	bool wanted = row_wanted(e, policy, ns);
-	unsigned int closed = 0, ran = 0;
 	uint64_t rest = 0, hit = 0;
+	struct closing c = {0};
+	bool wanted;
 
+	ns = cap_deferred(e, policy, x, ns, &ended);
+	wanted = row_wanted(e, policy, ns);
 	if (x->start_seq < e->since.from || x->start_seq >= e->since.to)
 		find_since(e, mm, policy, x->start_seq);
 	for (unsigned int w = 0; w < e->words; w++) {
@@ -854,20 +958,19 @@ static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy,
 		for (; one_by_one; one_by_one &= one_by_one - 1) {
 			unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(one_by_one);
 
-			if (close_on(e, policy, x, cpu, ended, ns, wanted))
+			if (close_on(e, mm, policy, x, cpu, ended, ns, wanted))
 				bits &= ~(one_by_one & -one_by_one);
 		}
-		closed += count_word(bits);
-		ran += count_word(bits & e->since.ran[w]);
+		gather(e, mm, x, w, bits, e->since.ran[w], &c);
 	}
 	if (!hit)
 		return;
 	mm->policy[policy].dead += !rest;
-	if (!closed)
+	if (!c.n)
 		return;
-	count_closed(r, x, ended, closed, ran, ns);
+	count_closed(r, x, ended, &c, ns);
 	if (!wanted)
-		r->rows_left_out += closed;
+		r->rows_left_out += c.n;
 }
 
 /* Closes what is open of one page under one policy on the CPUs of SET, of the wanted kinds. */
@@ -986,6 +1089,24 @@ static const uint64_t *find_candidates(struct engine *e, struct mm *mm, unsigned
 	return own->holders;
 }
 
+static const uint64_t *view_holders(const struct policy_view *view, uint32_t number, uint64_t addr)
+{
+	struct engine *e = engine_of(view);
+	struct mm *mm = mm_find(e, number);
+	uint64_t page = addr >> e->config.page_shift, seq = 0;
+	uint32_t leaf = mm && addr ? pages_find(&e->pages, number, page) : NO_LEAF;
+
+	if (!mm) {
+		set_all(e, e->view_set, false);
+		return e->view_set;
+	}
+	if (leaf != NO_LEAF)
+		seq = leaf_page(&e->pages, pages_leaf(&e->pages, leaf), page & (LEAF_PAGES - 1))
+			      ->policy[e->asking]
+			      .flush_seq;
+	return find_candidates(e, mm, e->asking, seq);
+}
+
 /* Who may hold what changes for all pages: MM was loaded, left or flushed somewhere. */
 static void forget_holders(const struct engine *e, struct mm *mm)
 {
@@ -1052,6 +1173,22 @@ static void visit_protect(struct engine *e, uint32_t leaf, uint16_t slots, void 
 	pages_leaf(&e->pages, leaf)->writable &= (uint16_t)~slots;
 }
 
+/* Fork takes the write permission; its flush comes when all ranges are done. */
+static void visit_fork(struct engine *e, uint32_t leaf, uint16_t slots, void *context)
+{
+	struct leaf *l = pages_leaf(&e->pages, leaf);
+
+	(void)context;
+	l->forked |= l->writable & slots;
+	l->writable &= (uint16_t)~slots;
+}
+
+static void visit_forked(struct engine *e, uint32_t leaf, uint16_t slots, void *context)
+{
+	(void)context;
+	pages_leaf(&e->pages, leaf)->forked &= (uint16_t)~slots;
+}
+
 static void visit_unmap(struct engine *e, uint32_t leaf, uint16_t slots, void *context)
 {
 	struct leaf *l = pages_leaf(&e->pages, leaf);
@@ -1094,7 +1231,7 @@ struct leave {
 	const struct tlb_event *event;
 	const uint64_t *covered;
 	enum staleness kind;
-	bool permission, only_writable, count_only;
+	bool permission, only_forked, count_only, deferred;
 	double entries;
 };
 
@@ -1114,16 +1251,56 @@ static void drop_stale(const struct engine *e, const struct leave *c, uint32_t r
 	}
 }
 
+/* Of the CPUs of X, those whose TLB has shown an entry of the page since it was last flushed there. */
+static void find_held(struct engine *e, const struct mm *mm, unsigned int policy, const struct leaf *l,
+		      uint64_t flush_seq, struct exposure *x)
+{
+	uint64_t page = l->number << LEAF_SHIFT | x->slot, filled, used;
+
+	if (mm->policy[policy].flush_seq > flush_seq)
+		flush_seq = mm->policy[policy].flush_seq;
+	for (unsigned int w = 0; w < e->words; w++) {
+		x->cpus[e->words + w] = 0;
+		for (uint64_t bits = x->cpus[w]; bits; bits &= bits - 1) {
+			unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(bits);
+			const struct residence *r = residence_find(e, mm, cpu);
+			uint64_t own = r ? r->policy[policy].flush_seq : 0;
+
+			if (tlb_look(e->tlb, cpu, l->mm, page, &filled, &used) &&
+			    used > (own > flush_seq ? own : flush_seq))
+				x->cpus[e->words + w] |= bits & -bits;
+		}
+	}
+}
+
+/* The first entry of its kind that a policy leaves behind is what a verdict rests on. */
+static void testify(const struct engine *e, struct witness *w, const struct tlb_event *event, uint64_t addr,
+		    const uint64_t *holders)
+{
+	if (w->seen)
+		return;
+	*w = (struct witness){.seen = true, .time_ns = event->time_ns, .cpu = event->cpu, .mm = event->mm,
+			      .addr = addr, .point = event->point, .level = event->level};
+	for (unsigned int i = 0; i < e->words; i++)
+		if (holders[i]) {
+			w->holder = i * 64 + (unsigned int)__builtin_ctzll(holders[i]);
+			return;
+		}
+}
+
 /* The CPUs of SET hold an entry of the page that is stale from now on. */
-static void expose(struct engine *e, const struct leave *c, uint32_t leaf, unsigned int slot, uint32_t *open,
+static void expose(struct engine *e, const struct leave *c, uint32_t leaf, struct leaf *l, unsigned int slot,
 		   const uint64_t *set)
 {
+	struct page_policy *p = &leaf_page(&e->pages, l, slot)->policy[c->policy];
+	struct instance *in = &e->instances[c->policy];
 	struct exposure *x = exposure_new(e, c->mm, c->policy);
+	uint64_t addr = (l->number << LEAF_SHIFT | slot) << e->config.page_shift;
 
 	if (!x)
 		return;
 	x->leaf = NO_LEAF; /* not yet of this page, for the look-up */
-	x->next = open_of(e, c->mm, c->policy, *open, leaf, slot);
+	x->next = open_of(e, c->mm, c->policy, p->open, leaf, slot);
 	x->start_ns = c->event->time_ns;
 	x->start_seq = e->seq;
 	x->leaf = leaf;
@@ -1132,9 +1309,18 @@ static void expose(struct engine *e, const struct leave *c, uint32_t leaf, unsig
 	x->level = c->event->level;
 	x->likely = c->event->sure.estimate;
 	x->permission = c->permission;
+	x->deferred = c->deferred;
 	copy_set(e, x->cpus, set);
+	if (e->tlb)
+		find_held(e, c->mm, c->policy, l, p->flush_seq, x);
 	c->mm->policy[c->policy].permissions += c->permission;
-	*open = c->mm->policy[c->policy].nr;
+	p->open = c->mm->policy[c->policy].nr;
+	p->stale += count_bits(e, set);
+	if (c->kind == STALE_UNSAFE)
+		testify(e, &in->result.unsafe, c->event, addr, set);
+	else if (c->kind == STALE_BENIGN && !in->result.stuck.seen && !(in->policy->flags & POLICY_REWALKS) &&
+		 in->policy->table[POINT_SPURIOUS][c->event->level].act[0].scope == SCOPE_NONE)
+		testify(e, &in->result.stuck, c->event, addr, set);
 }
 
 static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, struct leaf *l,
@@ -1151,6 +1337,8 @@ static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, 
 		return;
 	if (c->count_only) {
 		c->entries += count_bits(e, stale);
+		testify(e, &e->instances[c->policy].result.unsafe, c->event,
+			(l->number << LEAF_SHIFT | slot) << e->config.page_shift, stale);
 		return;
 	}
 	open = open_of(e, c->mm, c->policy, p->open, leaf, slot);
@@ -1160,8 +1348,9 @@ static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, 
 		for (unsigned int w = 0; w < e->words; w++)
 			any |= stale[w];
 	}
-	if (any)
-		expose(e, c, leaf, slot, &p->open, stale);
+	if (!any)
+		return;
+	expose(e, c, leaf, l, slot, stale);
 }
 
 /* The pages whose entries were changed and not flushed everywhere. */
@@ -1170,7 +1359,7 @@ static void visit_leave(struct engine *e, uint32_t leaf, uint16_t slots, void *c
 	struct leave *c = context;
 	struct leaf *l = pages_leaf(&e->pages, leaf);
 
-	slots &= c->only_writable ? l->present & l->writable : l->present;
+	slots &= c->only_forked ? l->present & l->forked : l->present;
 	for (; slots; slots &= (uint16_t)(slots - 1))
 		leave_page(e, c, leaf, l, (unsigned int)__builtin_ctz(slots));
 }
@@ -1233,37 +1422,41 @@ struct place {
 	enum staleness kind;
 };
 
-/*
- * Lets one invalidation take effect: brings times up to date and closes what it covers. COVERED
- * collects the CPUs that are rid of the pages that changed.
- */
-static void apply(struct engine *e, unsigned int policy, const struct tlb_event *event,
-		  const struct policy_action *act, const struct place *at, uint64_t *covered)
+/* The CPUs that ACT reaches, into E->SCRATCH and added to COVERED. */
+static void cover_cpus(const struct engine *e, const struct tlb_event *event,
+		       const struct policy_action *act, uint64_t *covered)
 {
-	struct mm *mm = at->mm;
-	bool everywhere = act->scope == SCOPE_BROADCAST || act->scope == SCOPE_MASK;
-
-	if (!mm)
-		return;
-	set_all(e, e->scratch, false);
-	if (everywhere)
-		set_all(e, e->scratch, true);
-	else if (e->cpus[event->cpu].mm == event->mm || event->point == POINT_SWITCH)
+	if (act->flags & ACT_SET)
+		copy_set(e, e->scratch, e->asked);
+	else
+		set_all(e, e->scratch, act->scope == SCOPE_BROADCAST || act->scope == SCOPE_MASK);
+	/* A flush here helps no other mm than the one that is loaded here. */
+	if (act->scope == SCOPE_LOCAL &&
+	    (e->cpus[event->cpu].mm == event->mm || event->point == POINT_SWITCH))
 		set_bit(e->scratch, event->cpu, true);
 	for (unsigned int w = 0; w < e->words; w++)
 		covered[w] |= e->scratch[w];
+}
 
+/* Lets one invalidation take effect on the CPUs of E->SCRATCH: times are brought up to date, and what it covers ends. */
+static void apply(struct engine *e, unsigned int policy, const struct tlb_event *event,
+		  const struct policy_action *act, const struct place *at)
+{
+	struct mm *mm = at->mm;
+	bool everywhere = act->scope >= SCOPE_MASK && !(act->flags & ACT_SET);
+
+	if (!mm)
+		return;
 	if (act->reach == REACH_MM || act->reach == REACH_ALL) {
 		if (everywhere) {
 			mm->policy[policy].flush_seq = e->seq;
 			mm->policy[policy].holders_known = false;
 			close_mm(e, mm, policy, ENDED_FLUSH, event->time_ns);
-		} else {
-			struct residence *r = residence_make(e, mm, event->cpu);
-
-			if (r)
-				flush_mm_on(e, mm, policy, r, event->time_ns);
+			return;
 		}
+		for (uint32_t i = 0; i < mm->nr_residences; i++)
+			if (bit(e->scratch, residence_at(e, mm, i)->cpu))
+				flush_mm_on(e, mm, policy, residence_at(e, mm, i), event->time_ns);
 		return;
 	}
 	struct cover cover = {.mm = mm, .policy = policy, .time_ns = event->time_ns, .set = e->scratch,
@@ -1272,7 +1465,7 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 		cover_page(e, &cover, at->leaf, at->page_leaf, at->slot);
 	else
 		visit(e, event->mm, event->addr, event->pages, visit_cover, &cover);
-	if (act->scope != SCOPE_MASK)
+	if (act->scope != SCOPE_MASK || act->flags & ACT_SET)
 		return;
 	/* CPUs that were not interrupted see the mm's new generation when they come back to it. */
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
@@ -1300,6 +1493,13 @@ static enum scope resolve_mask(const struct engine *e, unsigned int policy, cons
 		targets->low = targets->estimate = targets->high = count_bits(e, reached);
 		return SCOPE_MASK;
 	}
+	if (act->flags & ACT_SET) {
+		copy_set(e, reached, e->asked);
+		here = bit(reached, event->cpu);
+		set_bit(reached, event->cpu, false);
+		targets->low = targets->estimate = targets->high = count_bits(e, reached);
+		return targets->high ? SCOPE_MASK : here ? SCOPE_LOCAL : SCOPE_NONE;
+	}
 	here = bit(mm->loaded, event->cpu) && !bit(dropped, event->cpu);
 	for (unsigned int w = 0; w < e->words; w++) {
 		uint64_t set = mm->loaded[w] & ~dropped[w];
@@ -1323,9 +1523,13 @@ static void count_action(struct engine *e, unsigned int policy, const struct tlb
 			 const struct policy_action *act, const struct place *at, enum scope scope,
 			 bool first)
 {
-	const struct bound *flushes = &at->flushes;
+	const struct bound *once = &at->flushes;
 	struct policy_result *r = &e->instances[policy].result;
 	struct flush_count *c = count_of(e, at->mm, policy, event, scope);
+
+	uint64_t times = act->times ? act->times : 1;
+	struct bound all = {once->low * times, once->estimate * times, once->high * times};
+	const struct bound *flushes = &all;
 
 	if (first)
 		c->decisions += event->sure.estimate;
@@ -1379,13 +1583,17 @@ static enum scope issue(struct engine *e, unsigned int policy, const struct tlb_
 
 /* What stays behind on the CPUs that are not COVERED. */
 static void leave_behind(struct engine *e, unsigned int policy, const struct tlb_event *event,
-			 const struct place *at, const uint64_t *covered)
+			 const struct place *at, const uint64_t *covered, bool deferred)
 {
 	struct instance *in = &e->instances[policy];
+	/* What is freed only after all have swept is gone in time. */
+	bool in_time = deferred && (event->point == POINT_UNMAP || event->point == POINT_TABLES_FREED ||
+				    event->point == POINT_RECLAIM);
 	struct leave leave = {.mm = at->mm, .policy = policy, .event = event, .covered = covered,
-			      .kind = at->kind,
+			      .deferred = deferred,
+			      .kind = in_time ? STALE_WINDOW : at->kind,
 			      .permission = event->point == POINT_FORK || event->point == POINT_PROTECT,
-			      .only_writable = event->point == POINT_FORK,
+			      .only_forked = event->point == POINT_FORK,
 			      .count_only = event->point == POINT_EXIT};
 
 	if (at->leaf != NO_LEAF) {
@@ -1402,6 +1610,27 @@ static void leave_behind(struct engine *e, unsigned int policy, const struct tlb
 	}
 }
 
+/*
+ * Whether the contiguous bit or the level of an entry changes, which arm64 allows only after the old
+ * entry is gone everywhere (Arm ARM DDI 0487, "break-before-make").
+ */
+static bool changes_block(const struct tlb_event *event)
+{
+	switch (event->point) {
+	case POINT_FOLD:
+	case POINT_UNFOLD:
+	case POINT_SPLIT:
+	case POINT_COLLAPSE:
+		return true;
+	case POINT_WP_REUSE:
+		return event->level == LEVEL_CONTPTE;
+	case POINT_COW:
+		return event->level == LEVEL_CONTPTE || event->level == LEVEL_PMD;
+	default:
+		return false;
+	}
+}
+
 static void decide_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
 		       const struct place *at)
 {
@@ -1409,6 +1638,7 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 	struct policy_cell cell = in->policy->table[event->point][event->level];
 	uint64_t *covered = e->covered, all = UINT64_MAX;
 	enum scope used = SCOPE_NONE;
+	bool deferred = false;
 	unsigned int i;
 
 	set_all(e, covered, false);
@@ -1420,17 +1650,31 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 
 		count_action(e, policy, event, &cell.act[i], at, scope, !i || scope != used);
 		used = scope;
-		/* A flush that may not have happened helps nobody at the high bound. */
-		if (event->sure.low)
-			apply(e, policy, event, &cell.act[i], at, covered);
+		if (cell.act[i].wait == WAIT_DEFERRED && in->tick_ns) {
+			deferred = true;
+			continue;
+		}
+		/*
+		 * The change and the flush that belongs to it are both there or both not; but a flush that
+		 * may not have happened ends nothing that was there before.
+		 */
+		cover_cpus(e, event, &cell.act[i], covered);
+		if (event->sure.low && !(event->flags & EVENT_MAYBE))
+			apply(e, policy, event, &cell.act[i], at);
 	}
 	if (!i)
 		count_action(e, policy, event, &cell.act[0], at, SCOPE_NONE, true);
 
+	/* The fault itself has dropped the entry where the hardware does so. */
+	if (at->kind == STALE_BENIGN && in->policy->flags & POLICY_REWALKS && !(event->flags & EVENT_REMOTE))
+		set_bit(covered, event->cpu, true);
 	for (unsigned int w = 0; w < e->words; w++)
 		all &= covered[w];
 	if (at->kind != NR_STALENESS && all != UINT64_MAX && at->mm)
-		leave_behind(e, policy, event, at, covered);
+		leave_behind(e, policy, event, at, covered, deferred);
+	if (in->policy->flags & POLICY_BREAKS_FIRST && changes_block(event) && event->sure.low &&
+	    (cell.act[0].scope < SCOPE_MASK || cell.act[0].reach < REACH_BLOCK))
+		testify(e, &in->result.unbroken, event, event->addr, covered);
 }
 
 /*
@@ -1447,6 +1691,10 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	const struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
 	uint64_t upgraded_ns = page->upgrade_ns;
 	struct mm *mm = at->mm;
+	/* A fault that was on its way before the upgrade was complete proves nothing. */
+	bool race = upgraded_ns && event->began_ns < upgraded_ns;
+	bool fixed = in->policy->flags & POLICY_REWALKS ||
+		     in->policy->table[POINT_SPURIOUS][event->level].act[0].scope != SCOPE_NONE;
 
 	for (uint32_t ref = open_of(e, mm, policy, page->policy[policy].open, at->leaf, at->slot); ref;
 	     ref = exposure_at(e, mm, policy, ref)->next) {
@@ -1457,11 +1705,15 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 		set_all(e, e->scratch, false);
 		set_bit(e->scratch, event->cpu, true);
 		find_homes(e, mm);
+		if (race && fixed)
+			exposure_close(e, mm, policy, x, e->scratch, ENDED_FLUSH, event->time_ns);
+		if (race)
+			break;
 		exposure_close(e, mm, policy, x, e->scratch, ENDED_REFAULT, event->time_ns);
 		r->spurious_proven[event->level]++;
 		return;
 	}
-	if (upgraded_ns && event->began_ns < upgraded_ns)
+	if (race)
 		r->spurious_race++;
 	else if (leaves_stale)
 		r->spurious_proven[event->level]++;
@@ -1531,6 +1783,8 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 		if (!present)
 			at.flushes.low = at.flushes.estimate = 0;
 	}
+	if (event->flags & EVENT_MAYBE)
+		at.flushes.low = at.flushes.estimate = 0;
 	/* A spurious fault is counted under each policy by what the policy left behind. */
 	if (event->point == POINT_SPURIOUS && at.leaf != NO_LEAF && event->sure.low) {
 		if (!(event->flags & EVENT_REMOTE))
@@ -1559,12 +1813,29 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 	case POINT_TABLES_FREED:
 		visit(e, event->mm, event->addr, event->pages, visit_unmap, NULL);
 		break;
+	case POINT_FORK:
+		visit(e, event->mm, 0, 0, visit_forked, NULL);
+		break;
 	case POINT_PROTECT:
 		if (!(event->flags & EVENT_UP))
 			visit(e, event->mm, event->addr, event->pages, visit_protect, NULL);
 		break;
 	default:
 		break;
+	}
+}
+
+/* Until now CPU may have had any mm loaded, and run it: its events were lost. */
+static void suspect(struct engine *e, unsigned int cpu)
+{
+	for (size_t i = 0; i < e->nr_mms; i++) {
+		struct residence *r = e->mms[i] ? residence_make(e, e->mms[i], cpu) : NULL;
+
+		if (!r || r->loaded_until == FOREVER)
+			continue;
+		r->loaded_until = r->ran_until = e->seq;
+		e->mms[i]->last_unload = e->seq;
+		forget_holders(e, e->mms[i]);
 	}
 }
 
@@ -1587,8 +1858,12 @@ static void on_load(struct engine *e, const struct tlb_event *event)
 		}
 		set_bit(old->loaded, event->cpu, false);
 	}
+	if (e->tlb && cpu->mm != event->mm)
+		tlb_switch(e->tlb, event->cpu, e->seq);
 	cpu->mm = event->mm;
 	cpu->lazy = false;
+	if (bit(e->unsure, event->cpu))
+		suspect(e, event->cpu);
 	set_bit(e->lazy, event->cpu, false);
 	set_bit(e->unsure, event->cpu, false);
 	for (unsigned int p = 0; p < e->config.nr_policies; p++)
@@ -1596,6 +1871,7 @@ static void on_load(struct engine *e, const struct tlb_event *event)
 	if (!bit(mm->loaded, event->cpu))
 		forget_holders(e, mm);
 	set_bit(mm->loaded, event->cpu, true);
+	set_bit(mm->visited, event->cpu, true);
 	r = residence_make(e, mm, event->cpu);
 	if (r)
 		r->loaded_until = r->ran_until = FOREVER;
@@ -1646,6 +1922,12 @@ static void hand_on_mm(struct engine *e, uint32_t number, struct mm *mm)
 		for (unsigned int slot = 0; slot < LEAF_PAGES; slot++) {
 			uint64_t n = leaf_page(&e->pages, l, slot)->reuses;
 
+			for (unsigned int p = 0; e->config.sink.stale && p < e->config.nr_policies; p++)
+				if (leaf_page(&e->pages, l, slot)->policy[p].stale)
+					e->config.sink.stale(e->config.sink.context, p, number,
+							     (l->number << LEAF_SHIFT | slot)
+								     << e->config.page_shift,
+							     leaf_page(&e->pages, l, slot)->policy[p].stale);
 			if (n)
 				count_page(e, number, (l->number << LEAF_SHIFT | slot) << e->config.page_shift,
 					   POINT_WP_REUSE, LEVEL_PTE, n);
@@ -1677,6 +1959,20 @@ static void on_mm_end(struct engine *e, const struct tlb_event *event)
 	e->mms[event->mm] = NULL;
 }
 
+/* The CPU has used the page: its TLB has an entry now, a FRESH one if the page table was just changed. */
+static void bring_in(struct engine *e, struct mm *mm, const struct tlb_event *event, bool fresh)
+{
+	uint64_t page = event->addr >> e->config.page_shift, filled, used;
+	struct residence *r = residence_make(e, mm, event->cpu);
+
+	if (r && !tlb_look(e->tlb, event->cpu, event->mm, page, &filled, &used))
+		r->touched++;
+	if (fresh)
+		tlb_refill(e->tlb, event->cpu, event->mm, page, e->seq);
+	else
+		tlb_fill(e->tlb, event->cpu, event->mm, page, e->seq);
+}
+
 static void on_present(struct engine *e, const struct tlb_event *event)
 {
 	struct mm *mm = mm_make(e, event->mm);
@@ -1686,6 +1982,53 @@ static void on_present(struct engine *e, const struct tlb_event *event)
 
 	if (l && event->flags & EVENT_WRITE)
 		l->writable |= (uint16_t)(1u << slot);
+	if (l && e->tlb && !(event->flags & EVENT_REMOTE))
+		bring_in(e, mm, event, true);
+}
+
+/*
+ * An access that the recording shows. Where it is a write through an entry that the evidence says was
+ * filled before the upgrade and is still there, this policy has a spurious fault here.
+ */
+static void access_for(struct engine *e, unsigned int policy, const struct tlb_event *event, struct mm *mm,
+		       uint32_t leaf, unsigned int slot)
+{
+	struct policy_result *r = &e->instances[policy].result;
+	uint64_t page = event->addr >> e->config.page_shift, bit_of = UINT64_C(1) << (event->cpu % 64);
+	unsigned int w = e->words + event->cpu / 64;
+	uint64_t filled = 0, used;
+	bool there = tlb_look(e->tlb, event->cpu, event->mm, page, &filled, &used);
+
+	for (uint32_t ref = open_of(e, mm, policy, policy_of(e, leaf, slot, policy)->open, leaf, slot); ref;
+	     ref = exposure_at(e, mm, policy, ref)->next) {
+		struct exposure *x = exposure_at(e, mm, policy, ref);
+		bool same = there && filled < x->start_seq;
+		uint64_t ns = event->time_ns > x->start_ns ? event->time_ns - x->start_ns : 0;
+
+		if (!(x->cpus[w] & bit_of) || !still_open(e, mm, policy, x, event->cpu))
+			continue;
+		if (same && !(x->kind == STALE_BENIGN && event->flags & EVENT_WRITE))
+			continue; /* used as it is */
+		/* From here on this CPU has a fresh entry, as far as the evidence goes. */
+		x->cpus[w] &= ~bit_of;
+		add_sum(&r->held[x->kind][same ? ENDED_REFAULT : ENDED_EVICTED], x->likely, ns);
+		if (same && x->likely)
+			r->spurious_predicted[x->level]++;
+	}
+}
+
+static void on_access(struct engine *e, const struct tlb_event *event)
+{
+	struct mm *mm = mm_make(e, event->mm);
+	uint64_t page = event->addr >> e->config.page_shift;
+	uint32_t leaf = pages_find(&e->pages, event->mm, page);
+
+	if (!mm || !e->tlb || event->cpu >= e->config.nr_cpus)
+		return;
+	mm->accesses = !(event->flags & EVENT_SAMPLED);
+	for (unsigned int p = 0; leaf != NO_LEAF && p < e->config.nr_policies; p++)
+		access_for(e, p, event, mm, leaf, page & (LEAF_PAGES - 1));
+	bring_in(e, mm, event, false);
 }
 
 void engine_hint(void *engine, uint32_t number, uint64_t addr)
@@ -1707,8 +2050,11 @@ void engine_event(void *engine, const struct tlb_event *event)
 	case EVENT_PRESENT:
 		on_present(e, event);
 		break;
+	case EVENT_ACCESS:
+		on_access(e, event);
+		break;
 	case EVENT_PROTECTED:
-		visit(e, event->mm, event->addr, event->pages, visit_protect, NULL);
+		visit(e, event->mm, event->addr, event->pages, visit_fork, NULL);
 		break;
 	case EVENT_LOAD:
 		on_load(e, event);
@@ -1733,23 +2079,6 @@ uint64_t engine_mm_pages(const struct engine *e, uint32_t mm)
 	return m ? m->pages : e->ended_pages;
 }
 
-/* What is likely is possible: see count_closed(). */
-static void add_likely(struct policy_result *r)
-{
-	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
-		for (unsigned int ended = 0; ended < NR_ENDED; ended++) {
-			struct exposure_sum *to = &r->possible[kind][ended];
-			const struct exposure_sum *more = &r->likely[kind][ended];
-
-			to->entries += more->entries;
-			to->entry_ns += more->entry_ns;
-			if (more->max_ns > to->max_ns)
-				to->max_ns = more->max_ns;
-		}
-	for (unsigned int level = 0; level < NR_LEVELS; level++)
-		r->spurious_possible[level] += r->spurious_likely[level];
-}
-
 int engine_end(struct engine *e, uint64_t time_ns)
 {
 	for (size_t i = 0; i < e->nr_mms; i++) {
@@ -1766,7 +2095,6 @@ int engine_end(struct engine *e, uint64_t time_ns)
 		struct exposure_sum *sums[] = {&in->result.possible[STALE_UNSAFE][ENDED_TRACE],
 					       &in->result.likely[STALE_UNSAFE][ENDED_TRACE]};
 
-		add_likely(&in->result);
 		for (unsigned int k = 0; k < NR_POINTS * NR_LEVELS * NR_SCOPES; k++)
 			add_bound(&in->result.scope[k % NR_SCOPES],
 				  &(&in->result.flush[0][0][0])[k].flushes);

@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 #include "replay/policy.h"
+#include "replay/tlb.h"
 
 /* How an exposure ended. */
-enum ended { ENDED_FLUSH, ENDED_REFAULT, ENDED_GONE, ENDED_TRACE, NR_ENDED };
+enum ended { ENDED_FLUSH, ENDED_REFAULT, ENDED_GONE, ENDED_TRACE, ENDED_EVICTED, NR_ENDED };
 
 const char *ended_name(unsigned int ended);
 
@@ -56,6 +57,14 @@ struct exposure_row {
 	uint8_t kind, ended;
 };
 
+/* What a verdict rests on: the event that left an entry behind. */
+struct witness {
+	bool seen;
+	uint64_t time_ns, addr;
+	uint32_t cpu, holder, mm; /* holder: a CPU that may hold the entry */
+	uint8_t point, level;
+};
+
 /* Invalidations in one stretch of time. */
 struct time_bucket {
 	struct bound flushes[NR_SCOPES];
@@ -69,13 +78,19 @@ struct policy_result {
 	uint64_t refills;                   /* entries that page flushes may have killed on other CPUs */
 	uint64_t notifies;
 	/* Spurious faults under this policy, by level. proven: recorded, and not avoided. */
-	uint64_t spurious_proven[NR_LEVELS], spurious_possible[NR_LEVELS];
+	uint64_t spurious_proven[NR_LEVELS];
+	uint64_t spurious_possible[NR_LEVELS];  /* beside these: at most */
+	uint64_t spurious_predicted[NR_LEVELS]; /* shown by recorded accesses */
+	uint64_t spurious_held[NR_LEVELS];      /* of the possible ones: by evidence; write_share applies */
+	double spurious_likely[NR_LEVELS];      /* and without: share and write_share apply */
 	uint64_t spurious_race;             /* recorded ones that no flush could have avoided */
-	uint64_t spurious_likely[NR_LEVELS]; /* of the possible ones: share and write_share apply */
 	struct bound avoided;               /* recorded ones that would not have happened */
 	struct exposure_sum proven[NR_STALENESS][NR_ENDED];
+	struct exposure_sum held[NR_STALENESS][NR_ENDED];    /* by evidence */
 	struct exposure_sum likely[NR_STALENESS][NR_ENDED];  /* share applies to these... */
-	struct exposure_sum possible[NR_STALENESS][NR_ENDED]; /* ...and not to these */
+	struct exposure_sum possible[NR_STALENESS][NR_ENDED]; /* ...out of all of these */
+	uint64_t lengths[NR_STALENESS][65]; /* possible ones by length: [n] those below 2^n ns */
+	struct witness unsafe, stuck, unbroken; /* the first of each that was left behind */
 	uint64_t *issued;                   /* [cpu * NR_SCOPES + scope] */
 	uint64_t *received;                 /* [cpu], by scope mask */
 	struct time_bucket *buckets;
@@ -90,6 +105,8 @@ struct engine_sink {
 	void *context;
 	void (*page)(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
 		     uint64_t decisions);
+	/* Optional. */
+	void (*stale)(void *context, unsigned int policy, uint32_t mm, uint64_t page, uint64_t entries);
 	void (*flush_mm)(void *context, unsigned int policy, uint32_t mm, unsigned int point,
 			 unsigned int scope, const struct bound *flushes);
 };
@@ -100,6 +117,7 @@ struct engine_config {
 	const struct policy_instance *policies;
 	unsigned int nr_policies;
 	size_t max_rows; /* single exposures kept per policy */
+	const struct tlb_geometry *tlb; /* NULL: no evidence is kept, the share decides alone */
 	struct engine_sink sink;
 };
 

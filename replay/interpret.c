@@ -1116,6 +1116,12 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		on_unmap_one(in, raw, task);
 		break;
 	case ROLE_AGE_ONE:
+		/* The flag is cleared, and the entry flushed, only if the page had been used. */
+		if (!raw->plan->is_return && HAS(raw, MM) && HAS(raw, ADDR) &&
+		    !decoder_has_site(in->decoder, POINT_AGE, TLBI_SITE_PLAIN))
+			decide(in, raw, POINT_AGE, LEVEL_PTE, event_mm(in, raw, task),
+			       page_of(in, GET(raw, ADDR)), 1, EVENT_MAYBE);
+		break;
 	case ROLE_FORK:
 	case ROLE_BEGIN_EXEC:
 	case ROLE_GATHER_FLUSH:
@@ -1241,6 +1247,8 @@ bool interpret_feeds(const struct interpreter *in, enum point point)
 		       decoder_has(d, ROLE_TASK_EXIT, -1);
 	case POINT_SWITCH:
 		return decoder_has(d, ROLE_SWITCH, -1);
+	case POINT_AGE:
+		return decoder_has(d, ROLE_AGE_ONE, 0) || decoder_has_site(d, point, TLBI_SITE_PLAIN);
 	case POINT_RECLAIM:
 		return decoder_has(d, ROLE_UNMAP_ONE, 1) || decoder_has_site(d, point, TLBI_SITE_PLAIN);
 	case POINT_UNMAP:

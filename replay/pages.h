@@ -17,6 +17,7 @@
 /* Per page and policy. */
 struct page_policy {
 	uint64_t flush_seq; /* when all CPUs were last rid of it (event ordinal); 0: never seen */
+	uint32_t stale;     /* entries of it that were left behind, over all CPUs */
 	uint32_t open;      /* newest exposure of it + 1; may be out of date, see engine.c */
 };
 
@@ -34,6 +35,7 @@ struct leaf {
 	uint32_t next;     /* of the same mm, or of the free list */
 	uint16_t present;  /* bit per page: a fault has shown it mapped */
 	uint16_t writable; /* its PTE was last seen writable */
+	uint16_t forked;   /* a fork under way has made it read-only */
 };
 
 #define LEAF_HEADER 64 /* bytes */

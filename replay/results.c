@@ -20,6 +20,7 @@
 
 #define SCHEMA_VERSION 1
 #define MAX_PAGE_ROWS  100000
+#define MAX_STALE_ROWS 10000 /* per policy */
 
 static const char schema_sql[] =
 #include "schema/results.sql.h"
@@ -29,7 +30,7 @@ struct results {
 	sqlite3 *db;
 	char *path, *building; /* building: name while it is not whole; NULL when appending */
 	bool append, committed;
-	sqlite3_stmt *page, *flush_mm, *mm;
+	sqlite3_stmt *page, *stale, *flush_mm, *mm;
 	int error; /* first SQLite error of a call that could not report it */
 	char error_text[256];
 };
@@ -271,9 +272,10 @@ int results_commit(struct results *r, struct results_error *err)
 static void drop_statements(struct results *r)
 {
 	sqlite3_finalize(r->page);
+	sqlite3_finalize(r->stale);
 	sqlite3_finalize(r->flush_mm);
 	sqlite3_finalize(r->mm);
-	r->page = r->flush_mm = r->mm = NULL;
+	r->page = r->stale = r->flush_mm = r->mm = NULL;
 }
 
 void results_free(struct results *r)
@@ -292,12 +294,14 @@ void results_free(struct results *r)
 int results_trace_begin(struct results *r, struct results_error *err)
 {
 	run(r, "DROP TABLE IF EXISTS temp.page_rows; DROP TABLE IF EXISTS temp.flush_mm_rows;"
-	       "DROP TABLE IF EXISTS temp.mm_rows;"
+	       "DROP TABLE IF EXISTS temp.mm_rows; DROP TABLE IF EXISTS temp.stale_rows;"
+	       "CREATE TEMP TABLE stale_rows(policy, mm, page, entries);"
 	       "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
 	       "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
 	       "CREATE TEMP TABLE mm_rows(mm, pointer, tid, comm, origin, first_ns, last_ns, pages);"
 	       "BEGIN");
 	r->page = insert_into(r, "temp.page_rows", 5);
+	r->stale = insert_into(r, "temp.stale_rows", 4);
 	r->flush_mm = insert_into(r, "temp.flush_mm_rows", 7);
 	r->mm = insert_into(r, "temp.mm_rows", 8);
 	return r->error ? fail(r, err) : 0;
@@ -310,6 +314,13 @@ void results_page(void *context, uint32_t mm, uint64_t page, unsigned int point,
 
 	put(r, r->page, "iissi", (int64_t)mm, (int64_t)page, point_name(point), level_name(level),
 	    (int64_t)decisions);
+}
+
+void results_stale(void *context, unsigned int policy, uint32_t mm, uint64_t page, uint64_t entries)
+{
+	struct results *r = context;
+
+	put(r, r->stale, "iiii", (int64_t)policy, (int64_t)mm, (int64_t)page, (int64_t)entries);
 }
 
 void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned int point,
@@ -579,7 +590,9 @@ static struct real_bound spurious_of(const struct job *j, unsigned int p, unsign
 		/* A kernel that had this policy has shown its spurious faults: no others happened. */
 		b.estimate += (double)res->spurious_proven[l];
 		if (!is_kernel(j, p))
-			b.estimate += (double)res->spurious_likely[l] * common->share * common->write_share;
+			b.estimate += (double)res->spurious_predicted[l] +
+				      common->write_share * ((double)res->spurious_held[l] +
+							     common->share * res->spurious_likely[l]);
 		b.high += (double)(res->spurious_proven[l] + res->spurious_possible[l]);
 	}
 	if (level == NR_LEVELS || level == LEVEL_PTE) {
@@ -689,20 +702,32 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 		for (unsigned int ended = 0; ended < NR_ENDED; ended++) {
 			const struct exposure_sum *low = &res->proven[kind][ended];
 			const struct exposure_sum *likely = &res->likely[kind][ended];
+			const struct exposure_sum *held = &res->held[kind][ended];
 			const struct exposure_sum *high = &res->possible[kind][ended];
 			double share = inst->common.share;
 
-			if (high->entries <= 0)
+			if (high->entries <= 0 && held->entries <= 0)
 				continue;
 			put(j->r, stmt, "isssddi", id, staleness_name(kind), "low", ended_name(ended),
 			    low->entries, low->entry_ns, (int64_t)low->max_ns);
+			/* What is proven is likely, too, as far as it is not held by evidence already. */
+			double rest = likely->entries - low->entries > 0 ? likely->entries - low->entries : 0;
+			double rest_ns = likely->entry_ns - low->entry_ns > 0 ? likely->entry_ns - low->entry_ns
+										: 0;
 			put(j->r, stmt, "isssddi", id, staleness_name(kind), "estimate", ended_name(ended),
-			    low->entries + share * (likely->entries - low->entries),
-			    low->entry_ns + share * (likely->entry_ns - low->entry_ns),
-			    (int64_t)likely->max_ns);
+			    low->entries + held->entries + share * rest,
+			    low->entry_ns + held->entry_ns + share * rest_ns,
+			    (int64_t)(likely->max_ns > held->max_ns ? likely->max_ns : held->max_ns));
 			put(j->r, stmt, "isssddi", id, staleness_name(kind), "high", ended_name(ended),
 			    high->entries, high->entry_ns, (int64_t)high->max_ns);
 		}
+	sqlite3_finalize(stmt);
+	stmt = insert_into(j->r, "exposure_lengths", 4);
+	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
+		for (unsigned int n = 0; n < 65; n++)
+			if (res->lengths[kind][n])
+				put(j->r, stmt, "isii", id, staleness_name(kind),
+				    n < 63 ? (int64_t)1 << n : INT64_MAX, (int64_t)res->lengths[kind][n]);
 	sqlite3_finalize(stmt);
 	stmt = insert_into(j->r, "exposure_rows", 8);
 	for (size_t i = 0; i < res->nr_rows; i++) {
@@ -860,6 +885,16 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 			 "ORDER BY mm, point, scope",
 			 ids[p], p);
 		run(j->r, sql);
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO stale_mm SELECT %" PRId64 ", mm, count(*), sum(entries) "
+			 "FROM temp.stale_rows WHERE policy = %u GROUP BY mm ORDER BY mm",
+			 ids[p], p);
+		run(j->r, sql);
+		snprintf(sql, sizeof(sql),
+			 "INSERT INTO stale_pages SELECT %" PRId64 ", mm, page, entries FROM temp.stale_rows "
+			 "WHERE policy = %u ORDER BY entries DESC, mm, page LIMIT %d",
+			 ids[p], p, MAX_STALE_ROWS);
+		run(j->r, sql);
 	}
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO mms SELECT %" PRId64 ", mm, pointer, tid, comm, origin, first_ns, last_ns, pages "
@@ -897,6 +932,52 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 	sqlite3_finalize(stmt);
 }
 
+static bool lost_events(const struct job *j)
+{
+	for (size_t i = 0; i < j->info->nr_entries; i++) {
+		const struct trace_cpu *c = &j->info->cpus[i];
+
+		if (c->loss.events || c->loss.unknown || c->stat.overrun || c->stat.dropped ||
+		    c->stat.commit_overrun)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Judged at the high bound, over the points that the recording shows. What is unsafe is so whatever was
+ * lost; what looks safe is not known to be, if events are missing.
+ */
+static void write_verdict(struct job *j, sqlite3_stmt *stmt, unsigned int p, int64_t id, int64_t unseen)
+{
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct {
+		const struct witness *w;
+		const char *verdict, *what;
+	} kinds[] = {
+		{&res->unsafe, "unsafe", "may hold an entry that allows more than the page table, or maps what is gone"},
+		{&res->unbroken, "break-before-make violated", "changes a block without taking the old entry away"},
+		{&res->stuck, "stuck", "may hold a read-only entry that nothing on this path removes: it faults for ever"},
+	};
+	char text[256];
+
+	for (size_t i = 0; i < 3; i++) {
+		const struct witness *w = kinds[i].w;
+
+		if (!w->seen)
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 " s, %s %s on cpu %u, mm %u, page 0x%" PRIx64
+			 ": cpu %u %s",
+			 w->time_ns / 1000000000, w->time_ns % 1000000000, point_name(w->point),
+			 level_name(w->level), decoder_cpu(j->in->decoder, w->cpu), w->mm, w->addr,
+			 decoder_cpu(j->in->decoder, i == 1 ? w->cpu : w->holder), kinds[i].what);
+		put(j->r, stmt, "issi", id, kinds[i].verdict, text, unseen);
+		return;
+	}
+	put(j->r, stmt, "issi", id, lost_events(j) ? "unknown" : "safe",
+	    lost_events(j) ? "events were lost: what they would have shown is not known" : NULL, unseen);
+}
+
 static void write_policies(struct job *j)
 {
 	sqlite3_stmt *rows = insert_into(j->r, "policies", 7);
@@ -920,7 +1001,7 @@ static void write_policies(struct job *j)
 		write_exposures(j, p, ids[p]);
 		if (j->in->cost)
 			write_costs(j, p, ids[p]);
-		put(j->r, verdicts, "issi", ids[p], "not judged", NULL, unseen);
+		write_verdict(j, verdicts, p, ids[p], unseen);
 	}
 	sqlite3_finalize(rows);
 	sqlite3_finalize(verdicts);

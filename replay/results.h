@@ -41,6 +41,7 @@ int results_trace_begin(struct results *r, struct results_error *err);
 /* While the replay runs: rows that leave the engine and the interpreter. CONTEXT is the results. */
 void results_page(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
 		  uint64_t decisions);
+void results_stale(void *context, unsigned int policy, uint32_t mm, uint64_t page, uint64_t entries);
 void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned int point,
 		      unsigned int scope, const struct bound *flushes);
 void results_mm(void *context, const struct mm_identity *mm, uint64_t pages);

@@ -13,6 +13,7 @@
 enum event_kind {
 	EVENT_DECISION, /* a decision point was reached: point, level, mm, addr, pages */
 	EVENT_PRESENT,  /* a fault left (mm, addr) mapped; flags say whether it was a write */
+	EVENT_ACCESS,   /* cpu used (mm, addr); flags: a write, or one of a sample only */
 	EVENT_PROTECTED, /* fork made the writable PTEs of [addr, addr + pages) read-only */
 	EVENT_LOAD,     /* cpu now has mm loaded and runs a task of it */
 	EVENT_IDLE,     /* cpu now runs the idle task or a kernel thread; it keeps its mm, lazily */
@@ -27,6 +28,8 @@ enum {
 	EVENT_TABLES = 1 << 3,   /* page tables were freed */
 	EVENT_FROM_TLBI = 1 << 4, /* the invalidation itself is the only evidence of this point */
 	EVENT_UP = 1 << 5,       /* protect: the new permission allows more */
+	EVENT_SAMPLED = 1 << 6,  /* access: one of a sample, most are not recorded */
+	EVENT_MAYBE = 1 << 7,    /* the point was reached, but whether there was anything to flush is open */
 };
 
 /*

@@ -88,10 +88,20 @@ CREATE TABLE pages(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT 
 CREATE TABLE faults(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
   low REAL NOT NULL, estimate REAL NOT NULL, high REAL NOT NULL);
 
--- Stale entries, exact sums. ended: flush, refault, gone, end (the trace ended first: censored).
+-- Stale entries, exact sums. ended: flush, refault, gone (with its mm), evicted, end (the trace ended
+-- first: censored).
 CREATE TABLE exposures(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
   bound TEXT NOT NULL, ended TEXT NOT NULL, entries REAL NOT NULL, entry_ns REAL NOT NULL,
   max_ns INTEGER NOT NULL);
+-- Lengths of stale entries at the high bound: how many were shorter than below_ns, and not shorter than
+-- half of it.
+CREATE TABLE exposure_lengths(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
+  below_ns INTEGER NOT NULL, entries INTEGER NOT NULL);
+-- Stale entries at the high bound, by address space, and of the pages that had most of them.
+CREATE TABLE stale_mm(policy INTEGER NOT NULL REFERENCES policies(id), mm INTEGER NOT NULL,
+  pages INTEGER NOT NULL, entries INTEGER NOT NULL);
+CREATE TABLE stale_pages(policy INTEGER NOT NULL REFERENCES policies(id), mm INTEGER NOT NULL,
+  page INTEGER NOT NULL, entries INTEGER NOT NULL);
 -- Single ones at the high bound: the longest, up to the limit that runs.exposure_rows states.
 CREATE TABLE exposure_rows(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
   mm INTEGER NOT NULL, page INTEGER NOT NULL, cpu INTEGER NOT NULL, start_ns INTEGER NOT NULL,
@@ -213,6 +223,26 @@ CREATE VIEW v_stale AS
          e.end_ns - e.start_ns AS ns, e.ended
   FROM exposure_rows e JOIN policies p ON p.id = e.policy JOIN traces t ON t.id = p.trace
   ORDER BY t.id, p.id, ns DESC, e.mm, e.page, e.cpu;
+
+-- How many entries were stale for less than below_ns (and not for less than half of it), and what
+-- share of all that is, added up.
+CREATE VIEW v_length AS
+  SELECT t.trace, p.policy, l.kind, l.below_ns, l.entries,
+         1.0 * sum(l.entries) OVER (PARTITION BY p.id, l.kind ORDER BY l.below_ns) /
+         sum(l.entries) OVER (PARTITION BY p.id, l.kind) AS share_below
+  FROM exposure_lengths l JOIN policies p ON p.id = l.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, l.kind, l.below_ns;
+
+-- Stale entries at the high bound: by process, and the pages that had most.
+CREATE VIEW v_stale_process AS
+  SELECT t.trace, p.policy, s.mm, m.comm, m.tid, s.pages, s.entries
+  FROM stale_mm s JOIN policies p ON p.id = s.policy JOIN traces t ON t.id = p.trace
+  LEFT JOIN mms m ON m.trace = t.id AND m.mm = s.mm
+  ORDER BY t.id, p.id, s.entries DESC, s.mm;
+CREATE VIEW v_stale_page AS
+  SELECT t.trace, p.policy, s.mm, s.page, s.entries
+  FROM stale_pages s JOIN policies p ON p.id = s.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, s.entries DESC, s.mm, s.page;
 
 -- How far to trust a recording.
 CREATE VIEW v_trust AS
