@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes the views of schema/results.sql with their columns, types and units into docs/sql.md.
+
+usage: views.py [--update] PAGE
+
+Without --update it says what is not as the schema has it. The names and types come from the schema, what
+stands above each view too; units and meanings from the list below, where a new column needs a line: NAME, or
+VIEW.NAME where one view means something else. Types are given for columns that are calculated.
+"""
+import re
+import sqlite3
+import sys
+
+BEGIN, END = "<!-- views: made by tests/docs/views.py, do not edit -->", "<!-- end of views -->"
+
+# unit | meaning | type where the schema cannot tell
+MEANING = {
+    "trace": "|the recording: its file's name, `#2` behind it if it was replayed twice",
+    "policy": "|the policy as it was given to tlbreplay",
+    "v_selfcheck.policy": "|the recorded kernel's own policy",
+    "point": "|decision point: wp_reuse, cow, fork, ...",
+    "level": "|pte, contpte, pmd, hugetlb, mm or all",
+    "scope": "|where the flush acts: none, local, mask (by interrupt), broadcast",
+    "v_recorded.scope": "|local, mask or broadcast; NULL: the event is no invalidation",
+    "decisions": "decisions|how often the point was reached, estimate",
+    "v_page.decisions": "decisions|how often the point was reached on this page",
+    "flushes_low": "flushes|invalidations issued, at least",
+    "flushes": "flushes|invalidations issued, estimate",
+    "flushes_high": "flushes|invalidations issued, at most",
+    "pages": "pages|base pages that these decisions changed",
+    "v_mm.pages": "pages|distinct pages that the events touched",
+    "mm": "|number of the address space within the recording, see v_mm",
+    "page": "byte address|first byte of the page; NULL: all pages behind the limit in `runs`",
+    "v_stale.page": "byte address|first byte of the page, in hex|TEXT",
+    "event": "|system:name, as recorded",
+    "op": "|TLBI operation, or the reason of a tlb_flush; NULL: the event is no invalidation",
+    "events": "events|how many were recorded",
+    "v_fault.kind": "|spurious: what the policy would have had; spurious_recorded: those of the recording; "
+                    "spurious_avoided: recorded ones that it would not have had",
+    "v_exposure.kind": "|benign (allows less), hint (only the access flag), unsafe (allows more), window "
+                       "(unsafe until a flush that is under way)",
+    "v_stale.kind": "|benign, hint, unsafe or window, see v_exposure",
+    "v_length.kind": "|benign, hint, unsafe or window, see v_exposure",
+    "v_length.entries": "entries|stale TLB entries of that length, at the high bound",
+    "v_stale_process.pages": "pages|distinct pages with stale entries",
+    "below_ns": "ns|shorter than this, and not shorter than half of it",
+    "share_below": "fraction|of all entries, those shorter than below_ns|REAL",
+    "v_trust.kind": "|lost, unseen, unplaced, unknown, skipped, assumed, left out",
+    "low": "faults|at least",
+    "estimate": "faults|estimate",
+    "high": "faults|at most",
+    "bound": "|low, estimate or high",
+    "entries": "entries|stale TLB entries, counted per CPU|REAL",
+    "entry_ns": "entry ns|how long they were stale, added up|REAL",
+    "max_ns": "ns|the longest single one|INTEGER",
+    "cost": "|cost preset, see `cost_items`",
+    "part": "|what the time goes to",
+    "low_ns": "ns|CPU time, at least|REAL",
+    "estimate_ns": "ns|CPU time, estimate|REAL",
+    "high_ns": "ns|CPU time, at most|REAL",
+    "uncalibrated": "|1: rests on a cost that nobody measured|INTEGER",
+    "cpu_ns": "ns|CPU time recorded: CPUs with events times the length|INTEGER",
+    "recorded": "flushes|as recorded; NULL: the recording could not show them",
+    "replayed": "flushes|as the replay of that policy has them",
+    "source": "|events; tlbi-only: the flush is the only evidence of its point; unseen",
+    "verdict": "|whether the policy was found safe",
+    "witness": "|what shows that it is not",
+    "unseen": "points|decision points of the policy that nothing in the recording shows",
+    "least": "|a policy whose high bound is below all others' low bounds, else `undecided`|TEXT",
+    "least_by_estimate": "|the policy with the lowest estimate",
+    "comm": "|a name that the address space's tasks had",
+    "tid": "|a task that used it; -1 or NULL: none was seen",
+    "cpu": "|number of the CPU",
+    "issued": "flushes|by this CPU, estimate",
+    "received": "flushes|interrupts or broadcasts of other CPUs that reach it",
+    "start_ns": "ns|the recording's clock",
+    "width_ns": "ns|length of the bucket",
+    "pointer": "|mm_struct, in hex; NULL: never seen",
+    "origin": "|given, default or assumed",
+    "v_mm.origin": "|pointer (a probe gave it), derived (clone, exec), snapshot, placeholder (nothing "
+                   "introduced its task)",
+    "first_ns": "ns|first event, by the recording's clock",
+    "last_ns": "ns|last event, by the recording's clock",
+    "ns": "ns|how long it was stale|INTEGER",
+    "ended": "|flush, refault, gone (its address space ended), evicted, end (the recording ended first)",
+    "subject": "|what it concerns",
+    "n": "|how many; NULL: nothing is counted",
+    "text": "|the whole sentence",
+    "name": "|the parameter",
+    "value": "|its value",
+    "unit": "|unit of the value",
+}
+
+
+def views(path):
+    sql = open(path, encoding="utf-8").read()
+    db = sqlite3.connect(":memory:")
+    db.executescript(sql)
+    lines, missing = [], []
+    for view in re.findall(r"^CREATE VIEW (\w+)", sql, re.M):
+        above = re.search(r"((?:^--.*\n)+)CREATE VIEW %s\b" % view, sql, re.M)
+        about = " ".join(re.sub(r"^-- ?", "", line) for line in (above.group(1) if above else "").splitlines())
+        lines += ["", "### %s" % view, ""]
+        if about and "-----" not in about:
+            lines += [about, ""]
+        lines += ["| column | type | unit | what |", "|---|---|---|---|"]
+        for _, name, declared, *_ in db.execute("PRAGMA table_info(%s)" % view):
+            meaning = MEANING.get("%s.%s" % (view, name)) or MEANING.get(name)
+            if not meaning:
+                missing.append("%s.%s" % (view, name))
+                continue
+            unit, what, *kind = meaning.split("|")
+            lines.append("| %s | %s | %s | %s |" % (name, declared or (kind or ["?"])[0], unit, what))
+            if not declared and not kind:
+                missing.append("%s.%s (its type)" % (view, name))
+    return "\n".join(lines + [""]), missing
+
+
+update = sys.argv[1] == "--update"
+page = sys.argv[-1]
+made, missing = views("schema/results.sql")
+text = open(page, encoding="utf-8").read()
+head, rest = text.split(BEGIN + "\n")
+old, tail = rest.split("\n" + END)
+if update:
+    open(page, "w", encoding="utf-8").write(head + BEGIN + "\n" + made + "\n" + END + tail)
+elif old != made:
+    sys.exit("%s: the views are not as the schema has them; tests/docs/views.py --update %s" % (page, page))
+if missing:
+    sys.exit("tests/docs/views.py: no meaning for %s" % ", ".join(missing))
