@@ -162,6 +162,28 @@ void decoder_free(struct decoder *d)
 	free(d);
 }
 
+int decoder_add_access(struct decoder *d, struct trace *t, const char *system, const char *name,
+		       const char *field, bool writes)
+{
+	const struct catalogue_field want = {.slot = SLOT_ADDR, .names = {field}};
+	struct trace_error err;
+
+	for (size_t i = 0; i < d->nr_plans; i++) {
+		struct decode_plan *plan = &d->plans[i];
+
+		if (strcmp(plan->format->system, system) || strcmp(plan->format->name, name))
+			continue;
+		if (plan->role != ROLE_SKIP && plan->role != ROLE_ACCESS)
+			return -EBUSY;
+		if (add_field(t, plan, &want, &err) || !(plan->has & 1u << SLOT_ADDR))
+			return -ENOENT;
+		plan->role = ROLE_ACCESS;
+		plan->writes = writes;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 unsigned int decoder_nr_cpus(const struct decoder *d)
 {
 	return d->nr_cpus;

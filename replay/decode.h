@@ -50,6 +50,7 @@ struct decode_plan {
 	uint64_t reasons[8];        /* role TLB_FLUSH: by reason, the last one: unknown ones */
 	bool swap;                  /* numbers are in the other byte order */
 	uint32_t size;              /* bytes a record must have for all its fields */
+	bool writes;                /* role ACCESS: it tells of writes */
 	struct decode_field fields[NR_SLOTS];
 };
 
@@ -76,6 +77,13 @@ struct decoder;
  */
 struct decoder *decoder_new(struct trace *t, struct trace_error *err);
 void decoder_free(struct decoder *d);
+
+/*
+ * Events SYSTEM:NAME tell an access each: to the address in their field FIELD, a write or a read. Returns
+ * 0, -ENOENT if the recording has no such event or field, -EBUSY if the catalogue gives it a meaning.
+ */
+int decoder_add_access(struct decoder *d, struct trace *t, const char *system, const char *name,
+		       const char *field, bool writes);
 
 /* Number of CPUs of the recording, and the kernel's number of dense index I. */
 unsigned int decoder_nr_cpus(const struct decoder *d);

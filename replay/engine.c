@@ -170,6 +170,8 @@ struct engine {
 	bool time_started;
 	uint64_t bucket, bucket_start_ns, bucket_width_ns; /* the bucket used last */
 	uint64_t ended_pages;
+	uint32_t ended_mm;
+	uint64_t lost_seq; /* when events were last lost */
 	bool failed;
 	struct instance instances[];
 };
@@ -1691,8 +1693,10 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	const struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
 	uint64_t upgraded_ns = page->upgrade_ns;
 	struct mm *mm = at->mm;
-	/* A fault that was on its way before the upgrade was complete proves nothing. */
+	/* A fault that was on its way before the upgrade was complete proves nothing... */
 	bool race = upgraded_ns && event->began_ns < upgraded_ns;
+	/* ...nor does one if events were lost since. */
+	bool lost = e->lost_seq;
 	bool fixed = in->policy->flags & POLICY_REWALKS ||
 		     in->policy->table[POINT_SPURIOUS][event->level].act[0].scope != SCOPE_NONE;
 
@@ -1705,20 +1709,33 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 		set_all(e, e->scratch, false);
 		set_bit(e->scratch, event->cpu, true);
 		find_homes(e, mm);
-		if (race && fixed)
+		lost = e->lost_seq > x->start_seq;
+		/* Where nothing takes the entry out, it stays as stale as it was. */
+		if (fixed && (lost || race))
 			exposure_close(e, mm, policy, x, e->scratch, ENDED_FLUSH, event->time_ns);
-		if (race)
+		if (lost || race)
 			break;
-		exposure_close(e, mm, policy, x, e->scratch, ENDED_REFAULT, event->time_ns);
+		if (fixed)
+			exposure_close(e, mm, policy, x, e->scratch, ENDED_REFAULT, event->time_ns);
 		r->spurious_proven[event->level]++;
 		return;
 	}
-	if (race)
-		r->spurious_race++;
+	if (race || (lost && leaves_stale))
+		r->spurious_unsure[event->level]++;
 	else if (leaves_stale)
 		r->spurious_proven[event->level]++;
 	else
-		add_bound(&r->avoided, &(struct bound){upgraded_ns != 0, 1, 1});
+		add_bound(&r->avoided, &(struct bound){upgraded_ns && !lost, 1, 1});
+}
+
+/* A fault that may have been a spurious one. */
+static void spurious_maybe(struct instance *in, const struct tlb_event *event)
+{
+	const struct policy_cell *upgrade = &in->policy->table[POINT_WP_REUSE][event->level];
+	bool avoided = event->sure.estimate && upgrade->act[0].scope >= SCOPE_MASK;
+
+	add_bound(avoided ? &in->result.avoided : &in->result.spurious_maybe[event->level],
+		  &(struct bound){0, event->sure.estimate, event->sure.high});
 }
 
 /* The page of a fault, from now on known to be present. Returns NULL: no memory. */
@@ -1786,8 +1803,11 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 	if (event->flags & EVENT_MAYBE)
 		at.flushes.low = at.flushes.estimate = 0;
 	/* A spurious fault is counted under each policy by what the policy left behind. */
-	if (event->point == POINT_SPURIOUS && at.leaf != NO_LEAF && event->sure.low) {
-		if (!(event->flags & EVENT_REMOTE))
+	if (event->point == POINT_SPURIOUS && at.leaf != NO_LEAF) {
+		if (!event->sure.low)
+			for (unsigned int p = 0; p < e->config.nr_policies; p++)
+				spurious_maybe(&e->instances[p], event);
+		else if (!(event->flags & EVENT_REMOTE))
 			for (unsigned int p = 0; p < e->config.nr_policies; p++)
 				spurious_for(e, p, event, &at);
 		return;
@@ -1941,6 +1961,7 @@ static void on_mm_end(struct engine *e, const struct tlb_event *event)
 	struct mm *mm = mm_find(e, event->mm);
 
 	e->ended_pages = mm ? mm->pages : 0;
+	e->ended_mm = event->mm;
 	if (!mm)
 		return;
 	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
@@ -2066,6 +2087,7 @@ void engine_event(void *engine, const struct tlb_event *event)
 		on_mm_end(e, event);
 		break;
 	case EVENT_LOST:
+		e->lost_seq = e->seq;
 		set_bit(e->unsure, event->cpu, true);
 		e->any_unsure = true;
 		break;
@@ -2076,7 +2098,7 @@ uint64_t engine_mm_pages(const struct engine *e, uint32_t mm)
 {
 	const struct mm *m = mm_find(e, mm);
 
-	return m ? m->pages : e->ended_pages;
+	return m ? m->pages : mm == e->ended_mm ? e->ended_pages : 0;
 }
 
 int engine_end(struct engine *e, uint64_t time_ns)

@@ -83,7 +83,8 @@ struct policy_result {
 	uint64_t spurious_predicted[NR_LEVELS]; /* shown by recorded accesses */
 	uint64_t spurious_held[NR_LEVELS];      /* of the possible ones: by evidence; write_share applies */
 	double spurious_likely[NR_LEVELS];      /* and without: share and write_share apply */
-	uint64_t spurious_race;             /* recorded ones that no flush could have avoided */
+	uint64_t spurious_unsure[NR_LEVELS]; /* recorded; begun before the upgrade was complete, or after a loss */
+	struct bound spurious_maybe[NR_LEVELS]; /* faults that may have been spurious, or something else */
 	struct bound avoided;               /* recorded ones that would not have happened */
 	struct exposure_sum proven[NR_STALENESS][NR_ENDED];
 	struct exposure_sum held[NR_STALENESS][NR_ENDED];    /* by evidence */

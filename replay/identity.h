@@ -30,6 +30,7 @@ struct mm {
 /* The fault that a task is in. */
 struct fault {
 	bool active, write, hardware, wp, huge, copied;
+	bool unsure; /* events were lost since it began: what comes may belong to another */
 	uint32_t mm;
 	uint32_t flags;
 	uint64_t addr;     /* as it was given, not rounded */

@@ -18,6 +18,7 @@
 #include "replay/interpret.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,11 +42,13 @@ struct cpu {
 	struct task *current;
 	uint32_t loaded;  /* mm; 0: unknown */
 	bool lazy;        /* runs the idle task or a kernel thread over it */
+	bool unsure;      /* events were lost: which mm it has loaded is not known */
 	bool switching;   /* sched_switch was seen; what follows is still stamped with the old task */
 };
 
 struct interpreter {
-	const struct decoder *decoder;
+	struct trace *trace;
+	struct decoder *decoder;
 	struct interpret_sink sink;
 	struct interpret_counts counts;
 	struct identity id;
@@ -56,6 +59,7 @@ struct interpreter {
 	uint64_t page_mask;
 	bool has_fault, has_fault_return, has_wp, has_huge_wp, has_set_flags, has_gather, has_exit_mmap, has_newtask;
 	bool has_flush_range;
+	bool unsure; /* what is decided now may not have been, for events were lost */
 	bool failed; /* out of memory */
 };
 
@@ -70,13 +74,14 @@ static unsigned int log2_of(unsigned int x)
 	return n;
 }
 
-struct interpreter *interpreter_new(struct trace *t, const struct decoder *d, unsigned int arch,
+struct interpreter *interpreter_new(struct trace *t, struct decoder *d, unsigned int arch,
 				    const struct interpret_sink *sink)
 {
 	struct interpreter *in = calloc(1, sizeof(*in));
 
 	if (!in)
 		return NULL;
+	in->trace = t;
 	in->decoder = d;
 	in->sink = *sink;
 	in->arch = arch;
@@ -130,7 +135,7 @@ static void decide(struct interpreter *in, const struct raw_event *raw, enum poi
 			 .pages = pages, .mm = mm, .tid = (uint32_t)raw->pid, .cpu = raw->cpu,
 			 .users = m ? m->users : 0,
 			 .kind = EVENT_DECISION, .point = (uint8_t)point, .level = (uint8_t)level,
-			 .flags = (uint8_t)flags, .sure = sure});
+			 .flags = (uint8_t)flags, .sure = {!in->unsure, 1, 1}});
 }
 
 static uint64_t page_of(const struct interpreter *in, uint64_t addr)
@@ -156,8 +161,11 @@ static void load(struct interpreter *in, const struct raw_event *raw, unsigned i
 		e.kind = EVENT_DECISION;
 		e.point = POINT_SWITCH;
 		e.level = LEVEL_MM;
+		e.sure.low = !cpu->unsure;
 		emit(in, &e);
+		e.sure.low = 1;
 	}
+	cpu->unsure = false;
 	cpu->loaded = mm;
 	cpu->lazy = false;
 	e.kind = EVENT_LOAD;
@@ -609,7 +617,7 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 					     .tid = (uint32_t)raw->pid, .cpu = raw->cpu,
 					     .kind = EVENT_DECISION, .point = POINT_SPURIOUS,
 					     .level = (uint8_t)level, .flags = (uint8_t)flags,
-					     .sure = sure});
+					     .sure = {!in->unsure, 1, 1}});
 		return;
 	}
 	/* What tells a reuse: the old entry, where an entry probe saw it; else the way there. */
@@ -926,6 +934,21 @@ static void on_unmap_one(struct interpreter *in, const struct raw_event *raw, st
 
 /* ---- the snapshot ---- */
 
+/* "access GROUP EVENT FIELD r|w|?" of the host's facts (schema/hostfacts.h). */
+static void on_access_line(struct interpreter *in, const char *line, size_t size)
+{
+	char text[256], system[64], name[64], field[64], kind;
+
+	if (size >= sizeof(text))
+		return;
+	memcpy(text, line, size);
+	text[size] = '\0';
+	if (sscanf(text, "access %63s %63s %63s %c", system, name, field, &kind) != 4)
+		return;
+	/* What is neither is taken for a read: it fills a TLB, and faults on nothing. */
+	decoder_add_access(in->decoder, in->trace, system, name, field, kind == 'w');
+}
+
 static void on_marker(struct interpreter *in, const struct raw_event *raw)
 {
 	uint32_t at = raw->plan->fields[SLOT_TEXT].at;
@@ -975,10 +998,36 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 				}
 				task->kind = TASK_USER;
 				task_set_mm(&in->id, task, owner->mm);
+				for (unsigned int i = 0; i < in->nr_cpus; i++)
+					if (in->cpus[i].current == task)
+						load(in, raw, i, owner->mm);
 			}
 		}
+		if (size > 7 && !memcmp(line, "access ", 7))
+			on_access_line(in, line, size);
 		line = next ? next + 1 : end;
 	}
+}
+
+static void emit_access(struct interpreter *in, uint64_t time_ns, unsigned int cpu, const struct task *task,
+			uint64_t addr, unsigned int flags)
+{
+	emit(in, &(struct tlb_event){.time_ns = time_ns, .addr = page_of(in, addr), .pages = 1,
+				     .mm = task->mm, .tid = (uint32_t)task->tid, .cpu = cpu,
+				     .kind = EVENT_ACCESS, .flags = (uint8_t)flags, .sure = sure});
+}
+
+void interpret_sample(struct interpreter *in, uint64_t time_ns, unsigned int cpu, int32_t tid, uint64_t addr,
+		      bool store)
+{
+	const struct task *task = task_find(&in->id, tid);
+
+	in->counts.samples++;
+	if (!task || !task->mm || addr >> 63) {
+		in->counts.samples_unknown++;
+		return;
+	}
+	emit_access(in, time_ns, cpu, task, addr, EVENT_SAMPLED | (store ? EVENT_WRITE : 0));
 }
 
 /* ---- one raw event ---- */
@@ -1086,10 +1135,14 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 			task->contpte_block = 1;
 		break;
 	case ROLE_SET_FLAGS:
+		in->unsure = task->fault.unsure;
 		on_set_flags(in, raw, task);
+		in->unsure = false;
 		break;
 	case ROLE_CLEAR_FLUSH:
+		in->unsure = task->fault.unsure;
 		on_clear_flush(in, raw, task);
+		in->unsure = false;
 		break;
 	case ROLE_GATHER_FINISH:
 		on_gather(in, raw, task);
@@ -1115,6 +1168,12 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 	case ROLE_UNMAP_ONE:
 		on_unmap_one(in, raw, task);
 		break;
+	case ROLE_ACCESS:
+		in->counts.accesses++;
+		if (own_mm(in, raw, task))
+			emit_access(in, raw->time_ns, raw->cpu, task, GET(raw, ADDR),
+				    raw->plan->writes ? EVENT_WRITE : 0);
+		break;
 	case ROLE_AGE_ONE:
 		/* The flag is cleared, and the entry flushed, only if the page had been used. */
 		if (!raw->plan->is_return && HAS(raw, MM) && HAS(raw, ADDR) &&
@@ -1138,11 +1197,16 @@ void interpret_lost(struct interpreter *in, unsigned int number, uint64_t time_n
 	struct cpu *cpu = &in->cpus[number];
 
 	if (cpu->current) {
-		cpu->current->fault.active = false;
-		cpu->current->wp_pending = false;
+		static const struct decode_plan no_plan = {.role = ROLE_SKIP};
+		struct raw_event lost = {.time_ns = time_ns, .plan = &no_plan, .cpu = number,
+					 .pid = cpu->current->tid};
+
+		settle_wp(in, &lost, cpu->current, false);
+		cpu->current->fault.unsure = true;
 		cpu->current->fork.open = false;
 	}
 	cpu->current = NULL;
+	cpu->unsure = true;
 	cpu->switching = false;
 	emit(in, &(struct tlb_event){.time_ns = time_ns, .cpu = number, .kind = EVENT_LOST, .sure = sure});
 }

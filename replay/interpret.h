@@ -43,6 +43,8 @@ struct interpret_counts {
 	uint64_t unplaced_tlbi;        /* invalidations whose point could not be told */
 	uint64_t unplaced_clear_flush; /* ptep_clear_flush outside a write fault */
 	uint64_t remote_faults;        /* faults on behalf of another mm or without registers */
+	uint64_t accesses;             /* recorded ones, by events of the user's program */
+	uint64_t samples, samples_unknown; /* from elsewhere; those of tasks without a known mm */
 	uint64_t undecided_wp;         /* write faults on present pages without further probes */
 	uint64_t tasks, tasks_unknown; /* tasks seen; those of which nothing was ever learnt */
 	uint64_t snapshot_tasks;
@@ -53,12 +55,19 @@ struct interpret_counts {
 struct interpreter;
 
 /* Makes an interpreter for recording T. NULL: no memory. */
-struct interpreter *interpreter_new(struct trace *t, const struct decoder *d, unsigned int arch,
+struct interpreter *interpreter_new(struct trace *t, struct decoder *d, unsigned int arch,
 				    const struct interpret_sink *sink);
 void interpreter_free(struct interpreter *in);
 
 /* Takes one raw event. Returns 0 or -ENOMEM. */
 int interpret(struct interpreter *in, const struct raw_event *raw);
+
+/*
+ * A sample from elsewhere: TID used ADDR on CPU (dense index) at TIME_NS, which lies between the events
+ * before and after it. A task of which nothing is known is left out, and counted.
+ */
+void interpret_sample(struct interpreter *in, uint64_t time_ns, unsigned int cpu, int32_t tid, uint64_t addr,
+		      bool store);
 
 /* Events are missing on CPU (dense index) just before TIME_NS. */
 void interpret_lost(struct interpreter *in, unsigned int cpu, uint64_t time_ns);

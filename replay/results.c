@@ -29,7 +29,7 @@ static const char schema_sql[] =
 struct results {
 	sqlite3 *db;
 	char *path, *building; /* building: name while it is not whole; NULL when appending */
-	bool append, committed;
+	bool append, begun, committed;
 	sqlite3_stmt *page, *stale, *flush_mm, *mm;
 	int error; /* first SQLite error of a call that could not report it */
 	char error_text[256];
@@ -248,6 +248,7 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 
 int results_commit(struct results *r, struct results_error *err)
 {
+	run(r, "COMMIT");
 	if (r->error)
 		return fail(r, err);
 	if (r->append) {
@@ -298,8 +299,11 @@ int results_trace_begin(struct results *r, struct results_error *err)
 	       "CREATE TEMP TABLE stale_rows(policy, mm, page, entries);"
 	       "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
 	       "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
-	       "CREATE TEMP TABLE mm_rows(mm, pointer, tid, comm, origin, first_ns, last_ns, pages);"
-	       "BEGIN");
+	       "CREATE TEMP TABLE mm_rows(mm, pointer, tid, comm, origin, first_ns, last_ns, pages);");
+	/* One transaction for all recordings of a run; it locks nothing before its first row is written. */
+	if (!r->begun)
+		run(r, "BEGIN");
+	r->begun = true;
 	r->page = insert_into(r, "temp.page_rows", 5);
 	r->stale = insert_into(r, "temp.stale_rows", 4);
 	r->flush_mm = insert_into(r, "temp.flush_mm_rows", 7);
@@ -594,10 +598,8 @@ static struct real_bound spurious_of(const struct job *j, unsigned int p, unsign
 				      common->write_share * ((double)res->spurious_held[l] +
 							     common->share * res->spurious_likely[l]);
 		b.high += (double)(res->spurious_proven[l] + res->spurious_possible[l]);
-	}
-	if (level == NR_LEVELS || level == LEVEL_PTE) {
-		b.estimate += (double)res->spurious_race;
-		b.high += (double)res->spurious_race;
+		b.estimate += (double)(res->spurious_unsure[l] + res->spurious_maybe[l].estimate);
+		b.high += (double)(res->spurious_unsure[l] + res->spurious_maybe[l].high);
 	}
 	return b;
 }
@@ -685,7 +687,7 @@ static void write_faults(struct job *j, unsigned int p, int64_t id)
 	double recorded = (double)j->counts->spurious_recorded;
 	double unsure = (double)j->counts->undecided_wp;
 
-	put(j->r, stmt, "isddd", id, "spurious", b.low, b.estimate, b.high + unsure);
+	put(j->r, stmt, "isddd", id, "spurious", b.low, b.estimate, b.high);
 	put(j->r, stmt, "isddd", id, "spurious_recorded", recorded, recorded, recorded + unsure);
 	put(j->r, stmt, "isddd", id, "spurious_avoided", (double)res->avoided.low,
 	    (double)res->avoided.estimate, (double)res->avoided.high);
@@ -1028,8 +1030,6 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 			.kernel_policy = interpret_kernel_policy(input->interpreter)};
 
 	drop_statements(r);
-	run(r, "COMMIT");
-	run(r, "BEGIN IMMEDIATE");
 	j.notes = insert_into(r, "notes", 5);
 	write_trace(&j);
 	write_recorded(&j);
@@ -1038,6 +1038,5 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 	write_selfcheck(&j);
 	write_notes(&j);
 	sqlite3_finalize(j.notes);
-	run(r, "COMMIT");
 	return r->error ? fail(r, err) : 0;
 }

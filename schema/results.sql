@@ -71,6 +71,8 @@ CREATE TABLE flush(policy INTEGER NOT NULL REFERENCES policies(id), point TEXT N
   level TEXT NOT NULL, scope TEXT NOT NULL, decisions INTEGER NOT NULL,
   flushes_low INTEGER NOT NULL, flushes INTEGER NOT NULL, flushes_high INTEGER NOT NULL,
   pages INTEGER NOT NULL);
+-- The three below leave out the point "spurious": its faults are an outcome of the policy, and are known by
+-- number only.
 CREATE TABLE flush_mm(policy INTEGER NOT NULL REFERENCES policies(id), mm INTEGER NOT NULL,
   point TEXT NOT NULL, scope TEXT NOT NULL, flushes_low INTEGER NOT NULL, flushes INTEGER NOT NULL,
   flushes_high INTEGER NOT NULL);
