@@ -3,21 +3,33 @@
  * tlbcapture: records the catalogue's events on this host. The only program of the project that
  * runs on a production machine.
  *
- *   main.c      command line, the order of things, what is said
+ *   main.c      the order of things, what is said
+ *   options.c   command line
+ *   kernel.c    the running kernel: symbols, text, abilities       | only read
+ *   btf.c       its types: where arguments and members lie         |
+ *   sites.c     its TLBI instructions                              |
+ *   plan.c      which events, made how                             |
+ *   check.c     --check: what a recording here would hold and cost |
+ *   host.c      the host's facts, for the trace and --check
+ *   probes.c    dynamic probes: made, shared, removed
  *   session.c   tracefs instance, trace-cmd, temporary files
+ *   recover.c   --restore: after recordings that were killed
+ *   anonymise.c names and addresses out of a finished file
  *   tasks.c     the snapshot of all tasks
  *   child.c     a child program that is held back until told
  *
  * The order, and why:
  *   1. fork COMMAND, held back      it keeps the caller's mounts, signals and everything else
  *   2. make tracefs reachable       perhaps in a mount namespace of our own
- *   3. start recording              events first, so that tasks born during 4 are seen
- *   4. write the task snapshot
- *   5. let COMMAND go, wait
- *   6. stop, count losses, rename the file into place, remove the instance
+ *   3. plan, make probes            one by one: what is refused is noted, not fatal
+ *   4. start recording              events first, so that tasks born during 5 are seen
+ *   5. write facts and snapshot
+ *   6. let COMMAND go, wait
+ *   7. stop, count losses, rename the file into place, remove the instance and the probes
  */
+#include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
+#include <dirent.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,7 +40,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/anonymise.h"
+#include "capture/check.h"
 #include "capture/child.h"
+#include "capture/host.h"
+#include "capture/options.h"
+#include "capture/recover.h"
 #include "capture/session.h"
 #include "capture/tasks.h"
 #include "common/msg.h"
@@ -38,17 +55,28 @@
 #define TICK_NS        (NS_PER_S / 5)
 #define START_TICK_NS  (NS_PER_S / 100)
 #define FOREVER_NS     INT64_MAX
+#define MB             1000000
 /* trace-cmd 3.1 cannot compress more than 2 GiB into one file; the buffers still come on top. */
 #define COMPRESSED_LIMIT (UINT64_C(2) << 30)
 #define COMPRESSED_LEAST (UINT64_C(1) << 30)
+/* What the finished file needs beside its pieces, as a share of them, and what is left for others. */
+#define COMPRESSED_SHARE 0.4
+#define PLAIN_SHARE      1.05
+#define DISK_RESERVE     (16 << 20)
 
-struct options {
-	const char *output;
-	const char *compression;
-	int64_t duration_ns; /* 0: until COMMAND ends or a signal comes */
-	int64_t buffer_kb;   /* 0: not given */
-	char **command;      /* NULL: none */
-	bool list;
+/* All of a recording. */
+struct recording {
+	const struct options *options;
+	struct kernel kernel;
+	struct plan plan;
+	struct fact_list facts;
+	struct session_config config;
+	struct session *session;
+	struct child command;
+	struct anonymiser *anonymiser; /* NULL: none */
+	pid_t *pids;                   /* threads to record; NULL: all */
+	size_t pid_count;
+	size_t tasks; /* in the snapshot */
 };
 
 /* Why a recording ended. */
@@ -57,7 +85,9 @@ enum ending {
 	END_TIME,     /* -d is over */
 	END_COMMAND,  /* COMMAND ended */
 	END_SIGNAL,   /* asked to stop: an end like any other */
+	END_SIZE,     /* --max-size is reached */
 	END_LIMIT,    /* no more can be compressed: an early end */
+	END_DISK,     /* hardly enough room to finish the file: an early end */
 	END_RECORDER, /* trace-cmd ended by itself */
 };
 
@@ -122,147 +152,8 @@ static int64_t now_ns(void)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-static void print_help(void)
+static int print_end(void)
 {
-	fputs("usage: tlbcapture -o FILE [-b KB] [--compression NAME] [-d SECONDS | -- COMMAND "
-	      "[ARG...]]\n"
-	      "       tlbcapture --list | --help | --version\n"
-	      "\n"
-	      "Records what the kernel does to page tables and TLBs, on all CPUs, into FILE "
-	      "(trace.dat)\n"
-	      "for tlbreplay: for a time, while COMMAND runs, or until it is interrupted. Needs "
-	      "root.\n"
-	      "\n"
-	      "  -o FILE             the file to write; it appears when it is complete\n"
-	      "  -d SECONDS          record for so long (fractions allowed)\n"
-	      "  -b KB               ring buffer per CPU in KiB; default 102400, or less if memory "
-	      "is short\n"
-	      "  --compression NAME  zstd (default), none, or what else trace-cmd knows\n"
-	      "  --list              the events: which of them this kernel has, what a missing one "
-	      "costs\n"
-	      "  --help, --version\n"
-	      "\n"
-	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete (events were "
-	      "lost).\n",
-	      stdout);
-}
-
-static int usage_error(const char *text, const char *what)
-{
-	msg_error("%s%s (see --help)", text, what);
-	return EXIT_USAGE;
-}
-
-/* Reads seconds, possibly with a fraction, into nanoseconds. */
-static bool parse_seconds(const char *text, int64_t *out)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	/* strtod alone would take "inf", "0x1" and leading blanks. */
-	if (!*text || text[strspn(text, "0123456789.")] || *end || !(seconds > 0) || seconds > 1e9)
-		return false;
-	*out = (int64_t)(seconds * (double)NS_PER_S);
-	return *out > 0;
-}
-
-static bool parse_kb(const char *text, int64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	long long value = strtoll(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value < 1 || value > INT32_MAX)
-		return false;
-	*out = value;
-	return true;
-}
-
-/* Returns -1 to go on, else an exit status. */
-static int parse_options(int argc, char **argv, struct options *options)
-{
-	enum {
-		HELP = 256,
-		VERSION,
-		LIST,
-		COMPRESSION
-	};
-	static const struct option long_options[] = {
-		{"help", no_argument, NULL, HELP},
-		{"version", no_argument, NULL, VERSION},
-		{"list", no_argument, NULL, LIST},
-		{"compression", required_argument, NULL, COMPRESSION},
-		{0},
-	};
-	int option, result = -1;
-
-	opterr = 0;
-	while (result < 0 &&
-	       (option = getopt_long(argc, argv, "+:o:d:b:", long_options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			options->output = optarg;
-			break;
-		case 'd':
-			if (!parse_seconds(optarg, &options->duration_ns))
-				result = usage_error("-d takes a positive number of seconds, not ",
-						     optarg);
-			break;
-		case 'b':
-			if (!parse_kb(optarg, &options->buffer_kb))
-				result =
-					usage_error("-b takes a whole number of KiB, not ", optarg);
-			break;
-		case COMPRESSION:
-			options->compression = optarg;
-			break;
-		case LIST:
-			options->list = true;
-			break;
-		case HELP:
-			print_help();
-			result = EXIT_FINE;
-			break;
-		case VERSION:
-			puts("tlbcapture " TLBREPLAY_VERSION);
-			result = EXIT_FINE;
-			break;
-		case ':':
-			result = usage_error("an argument is missing after ", argv[optind - 1]);
-			break;
-		default:
-			result = usage_error("unknown option ", argv[optind - 1]);
-		}
-	}
-	if (result >= 0)
-		return result;
-	if (optind < argc)
-		options->command = argv + optind;
-	if (options->list)
-		return options->command || options->output ? usage_error("--list stands alone", "")
-							   : -1;
-	if (!options->output || !*options->output)
-		return usage_error("-o FILE is missing", "");
-	if (options->command && options->duration_ns)
-		return usage_error("-d and COMMAND exclude each other", "");
-	return -1;
-}
-
-static int list_events(void)
-{
-	char err[SESSION_ERROR_SIZE];
-
-	if (session_open_tracefs(err, sizeof(err))) {
-		msg_error("%s", err);
-		return EXIT_FAILED;
-	}
-	for (const struct catalogue_row *row = catalogue; row->role != ROLE_SKIP; row++) {
-		bool recorded = session_records(row);
-
-		if (row->arch & session_arch())
-			printf("%-8s %s:%s%s%s\n", recorded ? "recorded" : "missing", row->system,
-			       row->name, recorded ? "" : "  ", recorded ? "" : row->without);
-	}
 	if (fflush(stdout) || ferror(stdout)) {
 		msg_error("standard output: %s", strerror(errno));
 		return EXIT_FAILED;
@@ -270,28 +161,206 @@ static int list_events(void)
 	return EXIT_FINE;
 }
 
-/* Says what this form of tlbcapture cannot record on this kernel. Returns false if it is all. */
-static bool warn_of_gaps(void)
+static void print_list(const struct plan *plan)
 {
-	unsigned int recorded = 0, all = 0;
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct plan_event *event = &plan->events[i];
+		bool recorded = plan_records(event);
 
-	for (const struct catalogue_row *row = catalogue; row->role != ROLE_SKIP; row++) {
-		if (!(row->arch & session_arch()))
+		printf("%-8s %s:%s%s%s\n", recorded ? "recorded" : "missing", event->system,
+		       event->name, recorded || !event->row ? "" : "  ",
+		       recorded || !event->row ? "" : event->row->without);
+	}
+}
+
+/* A per-CPU buffer in KiB, as asked for or as suits the host. */
+static int64_t buffer_kb(const struct options *options)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (options->flight_bytes) {
+		int64_t kb = options->flight_bytes / 1024 / (cpus > 0 ? cpus : 1);
+
+		return kb > 0 ? kb : 1;
+	}
+	return options->buffer_kb ? options->buffer_kb : session_default_buffer_kb();
+}
+
+/* --list and --check. */
+static int look(const struct options *options)
+{
+	char err[SESSION_ERROR_SIZE];
+	struct kernel kernel = {0};
+	struct plan plan = {0};
+	struct fact_list facts = {0};
+	int status = EXIT_FAILED, rc;
+
+	if (session_open_tracefs(err, sizeof(err))) {
+		msg_error("%s", err);
+		return EXIT_FAILED;
+	}
+	if ((rc = kernel_read(&kernel)) || (rc = plan_make(&plan, &kernel, &options->wish)) ||
+	    (rc = host_facts(&facts, &kernel))) {
+		msg_error("the kernel's symbols: %s", strerror(-rc));
+	} else if (options->mode == MODE_LIST) {
+		print_list(&plan);
+		status = print_end();
+	} else {
+		struct check_rates rates;
+
+		check_measure(&plan, options->wish.profile, &rates);
+		if (options->json)
+			check_print_json(stdout, &plan, &facts, &rates, buffer_kb(options));
+		else
+			check_print(stdout, &plan, &facts, &rates, buffer_kb(options));
+		status = print_end();
+	}
+	facts_free(&facts);
+	plan_free(&plan);
+	kernel_free(&kernel);
+	return status;
+}
+
+static void note_recovery(const char *what, bool good, void *context)
+{
+	(void)context;
+	if (good)
+		msg_note("%s", what);
+	else
+		msg_error("%s", what);
+}
+
+static int restore(const struct options *options)
+{
+	char err[SESSION_ERROR_SIZE];
+
+	if (session_open_tracefs(err, sizeof(err))) {
+		msg_error("%s", err);
+		return EXIT_FAILED;
+	}
+	return recover_all(options->directories, note_recovery, NULL) ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* ---- whom to record ---- */
+
+static int add_pid(struct recording *r, pid_t pid)
+{
+	for (size_t i = 0; i < r->pid_count; i++)
+		if (r->pids[i] == pid)
+			return 0;
+	pid_t *grown = reallocarray(r->pids, r->pid_count + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	r->pids = grown;
+	r->pids[r->pid_count++] = pid;
+	return 1;
+}
+
+static int add_threads(struct recording *r, pid_t pid)
+{
+	char path[32];
+	struct dirent *entry;
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return -ESRCH;
+	while (rc >= 0 && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			rc = add_pid(r, (pid_t)atoi(entry->d_name));
+	closedir(dir);
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Adds the threads of the control group that are not there yet; while SESSION runs, to it as well.
+ * The kernel cannot filter by group: children are followed, newcomers are found when we look.
+ */
+static int add_cgroup(struct recording *r, struct session *session)
+{
+	static const char *const files[] = {"cgroup.threads", "cgroup.procs", "tasks"};
+	char path[4096];
+	FILE *file = NULL;
+	int pid, rc = 0;
+
+	for (size_t i = 0; i < 3 && !file; i++) {
+		snprintf(path, sizeof(path), "%s%s/%s",
+			 *r->options->cgroup == '/' ? "" : "/sys/fs/cgroup/", r->options->cgroup,
+			 files[i]);
+		file = fopen(path, "re");
+	}
+	if (!file)
+		return -ENOENT;
+	while (rc >= 0 && fscanf(file, "%d", &pid) == 1) {
+		rc = add_pid(r, pid);
+		if (rc == 1 && session)
+			session_add_pid(session, pid);
+	}
+	fclose(file);
+	return rc < 0 ? rc : 0;
+}
+
+static bool find_pids(struct recording *r)
+{
+	const struct options *options = r->options;
+	int rc = 0;
+
+	for (size_t i = 0; i < options->pid_count; i++) {
+		rc = add_threads(r, options->pids[i]);
+		if (rc) {
+			msg_error("--pid %d: %s", options->pids[i], strerror(-rc));
+			return false;
+		}
+	}
+	if (options->cgroup && (rc = add_cgroup(r, NULL))) {
+		msg_error("--cgroup %s: %s", options->cgroup,
+			  rc == -ENOENT ? "not a control group" : strerror(-rc));
+		return false;
+	}
+	if (options->follow)
+		rc = add_pid(r, r->command.pid);
+	if (rc >= 0 && options->cgroup && !r->pid_count)
+		rc = add_pid(r, getpid()); /* an empty list would mean all */
+	return rc >= 0;
+}
+
+/* Says what cannot be recorded here. Returns false if that is all, or what the user asked for. */
+static bool warn_of_gaps(const struct recording *r)
+{
+	unsigned int recorded = 0, all = 0, sites = 0, refused = 0;
+
+	for (size_t i = 0; i < r->plan.count; i++) {
+		const struct plan_event *event = &r->plan.events[i];
+
+		if (!event->row && strcmp(event->system, CATALOGUE_GROUP_TLBI)) {
+			if (plan_records(event))
+				continue;
+			msg_error("--access %s:%s: %s", event->system, event->name, event->reason);
+			return false;
+		}
+		if (!event->row) {
+			sites += plan_records(event);
+			refused += !plan_records(event);
 			continue;
+		}
 		all++;
-		recorded += session_records(row);
+		recorded += plan_records(event);
 	}
 	if (!recorded) {
 		msg_error("this kernel has none of the events");
 		return false;
 	}
-	if (session_arch() == ARCH_ARM64)
-		msg_warn("arm64 has no tracepoints for faults or TLBI instructions, and this "
-			 "version "
-			 "sets no dynamic probes: the recording holds tasks and switches only");
+	if (r->kernel.arch == ARCH_ARM64 && !r->kernel.function_probes)
+		msg_warn("arm64 has no tracepoints for faults or TLBI instructions, and this kernel "
+			 "has no kprobe events: the recording holds tasks and switches only");
+	else if (r->plan.sites_reason)
+		msg_warn("TLBI instructions are not recorded: %s", r->plan.sites_reason);
 	if (recorded < all)
-		msg_note("recording %u of %u events; --list says what the others would tell",
+		msg_note("recording %u of %u events; --check says what the others would tell",
 			 recorded, all);
+	if (sites || refused)
+		msg_note("recording %u of %u TLBI instructions", sites, sites + refused);
 	return true;
 }
 
@@ -319,34 +388,71 @@ static bool wait_for_recording(struct session *session)
 	return state == SESSION_RECORDING && !signals_seen;
 }
 
-/* Writes the task snapshot. Returns the number of tasks, 0 if it failed and said so. */
-static size_t write_snapshot(struct session *session)
+/* Sets up probes and events, waiting for other recordings that do so. */
+static bool arm(struct recording *r)
+{
+	char err[SESSION_ERROR_SIZE];
+	int64_t deadline_ns = now_ns() + START_LIMIT_NS;
+	int rc;
+
+	while ((rc = session_arm(r->session, err, sizeof(err))) == -EAGAIN && !signals_seen &&
+	       now_ns() < deadline_ns)
+		await(START_TICK_NS * 5);
+	if (signals_seen)
+		msg_error("interrupted before the recording began");
+	else if (rc)
+		msg_error("%s", err);
+	return !rc && !signals_seen;
+}
+
+/* Writes facts and the task snapshot. Returns false if that failed and has been said. */
+static bool write_snapshot(struct recording *r, bool first)
 {
 	struct task_list tasks = {0};
-	size_t count = 0;
-	int rc = tasks_read(&tasks);
+	int fd = session_tasks_fd(r->session);
+	int rc = facts_write(&r->facts, fd);
 
-	if (!rc)
-		rc = tasks_write(&tasks, session_marker_fd(session));
 	if (rc)
-		msg_error("task snapshot: %s", strerror(-rc));
-	else
-		count = tasks.count;
-	if (!rc && tasks.unknown)
+		msg_error("host facts: %s", strerror(-rc));
+	if (!rc) {
+		rc = tasks_read(&tasks);
+		for (size_t i = 0; !rc && r->anonymiser && i < tasks.count; i++)
+			anonymise_comm(r->anonymiser, tasks.tasks[i].comm);
+		if (!rc)
+			rc = tasks_write(&tasks, fd);
+		if (rc)
+			msg_error("task snapshot: %s", strerror(-rc));
+	}
+	r->tasks = tasks.count;
+	if (!rc && first && tasks.unknown)
 		msg_note("%zu processes could not be compared with their parents; taken to have an "
 			 "address space of their own",
 			 tasks.unknown);
 	tasks_free(&tasks);
-	return count;
+	return !rc;
 }
 
-static enum ending wait_for_end(struct session *session, const struct options *options,
-				const struct session_config *config, struct child *command,
-				int64_t start_ns)
+/* Whether there is hardly room left to finish the file that BYTES of pieces make. */
+static bool disk_is_short(const struct recording *r, uint64_t bytes)
 {
-	bool compressed = strcmp(config->compression, "none") != 0;
-	uint64_t buffers =
-		(uint64_t)config->buffer_kb * 1024 * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t buffers = (uint64_t)r->config.buffer_kb * 1024 *
+			   (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t free_bytes = session_free_bytes(r->session);
+	bool compressed = strcmp(r->config.compression, "none") && !r->config.plain_file;
+	double share = compressed ? COMPRESSED_SHARE : PLAIN_SHARE;
+
+	/* What the buffers hold is written as well; never more than there has been in all. */
+	if (buffers > bytes + DISK_RESERVE)
+		buffers = bytes + DISK_RESERVE;
+	return free_bytes < (uint64_t)((double)bytes * share) + buffers + DISK_RESERVE;
+}
+
+static enum ending wait_for_end(struct recording *r, int64_t start_ns)
+{
+	const struct options *options = r->options;
+	bool compressed = strcmp(r->config.compression, "none") != 0;
+	uint64_t buffers = (uint64_t)r->config.buffer_kb * 1024 *
+			   (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t limit = buffers < COMPRESSED_LIMIT - COMPRESSED_LEAST ? COMPRESSED_LIMIT - buffers
 								       : COMPRESSED_LEAST;
 	int64_t end_ns = options->duration_ns ? start_ns + options->duration_ns : FOREVER_NS;
@@ -354,18 +460,25 @@ static enum ending wait_for_end(struct session *session, const struct options *o
 
 	while (ending == END_NONE) {
 		int64_t now = now_ns();
+		uint64_t bytes = r->config.flight ? 0 : session_bytes(r->session);
 
 		if (signals_seen)
 			ending = END_SIGNAL;
-		else if (session_state(session) == SESSION_ENDED)
+		else if (session_state(r->session) == SESSION_ENDED)
 			ending = END_RECORDER;
-		else if (child_ended(command))
+		else if (child_ended(&r->command))
 			ending = END_COMMAND;
 		else if (now >= end_ns)
 			ending = END_TIME;
-		else if (compressed && session_bytes(session) >= limit)
+		else if (options->max_bytes && bytes >= (uint64_t)options->max_bytes)
+			ending = END_SIZE;
+		else if (compressed && bytes >= limit)
 			ending = END_LIMIT;
+		else if (!r->config.flight && disk_is_short(r, bytes))
+			ending = END_DISK;
 		if (ending == END_NONE) {
+			if (options->cgroup)
+				add_cgroup(r, r->session);
 			if (!options->command)
 				msg_progress("recording, %" PRId64 " s",
 					     (now - start_ns) / NS_PER_S);
@@ -402,110 +515,183 @@ static void note_command(struct child *command, char *const argv[])
 }
 
 /* Says what came of it. Returns the exit status. */
-static int report(const struct session_result *result, const char *output, size_t tasks,
-		  double seconds, enum ending ending)
+static int report(const struct recording *r, const struct session_result *result, double seconds,
+		  enum ending ending)
 {
 	int status = EXIT_FINE;
 
 	if (*result->warnings)
 		msg_warn("trace-cmd says: %s", result->warnings);
 	msg_note("%s: %.1f MB, %" PRIu64 " events and %zu tasks in %.3f s, %" PRIu64 " events lost",
-		 output, (double)result->file_bytes / 1e6, result->events, tasks, seconds,
-		 result->lost_events);
+		 r->options->output, (double)result->file_bytes / MB, result->events, r->tasks,
+		 seconds, result->lost_events);
 	for (size_t i = 0; i < result->cpu_count; i++) {
 		if (result->cpus[i].lost_events)
 			msg_warn("cpu %u lost %" PRIu64 " events; try a larger -b",
 				 result->cpus[i].cpu, result->cpus[i].lost_events);
 	}
-	if (result->lost_events)
+	if (result->missed_returns)
+		msg_warn("%" PRIu64 " returns of functions were missed", result->missed_returns);
+	if (result->lost_events || result->missed_returns)
 		status = EXIT_INCOMPLETE;
-	if (ending == END_LIMIT) {
+	if (ending == END_LIMIT)
 		msg_warn("stopped early: trace-cmd compresses no more than 2 GiB; --compression "
-			 "none has "
-			 "no such limit");
+			 "none has no such limit");
+	if (ending == END_DISK)
+		msg_warn("stopped early: there is hardly room left on the disk to finish the file");
+	if (ending == END_SIZE)
+		msg_note("stopped at --max-size");
+	if (ending == END_RECORDER)
+		msg_error("trace-cmd stopped by itself; the recording ends early%s",
+			  result->recovered ? ", and was made of what it left" : "");
+	if (ending == END_LIMIT || ending == END_DISK || ending == END_RECORDER)
 		status = EXIT_INCOMPLETE;
-	}
 	return status;
 }
 
 /* From a running recording to the file in its place. Returns the exit status. */
-static int record(struct session *session, const struct options *options,
-		  const struct session_config *config, struct child *command)
+static int record(struct recording *r)
 {
+	const struct options *options = r->options;
 	char err[SESSION_ERROR_SIZE];
 	struct session_result result = {0};
 	int status = EXIT_FAILED;
 
-	size_t tasks = write_snapshot(session);
-	int rc = tasks && options->command ? child_release(command) : 0;
-	if (rc)
-		msg_error("%s: %s", options->command[0], strerror(-rc));
-	if (!tasks || rc)
+	if (!write_snapshot(r, true))
 		return EXIT_FAILED;
+	int rc = options->command ? child_release(&r->command) : 0;
+	if (rc) {
+		msg_error("%s: %s", options->command[0], strerror(-rc));
+		return EXIT_FAILED;
+	}
 
 	int64_t start_ns = now_ns();
-	enum ending ending = wait_for_end(session, options, config, command, start_ns);
+	enum ending ending = wait_for_end(r, start_ns);
 	double seconds = (double)(now_ns() - start_ns) / (double)NS_PER_S;
 	/* The terminal has told COMMAND itself. */
 	if (ending == END_SIGNAL && !signal_by_terminal)
-		child_signal(command, signal_last);
-	if (!wait_for_file(session, ending == END_SIGNAL ? signals_seen : 0)) {
+		child_signal(&r->command, signal_last);
+	if (session_tasks_overrun(r->session))
+		write_snapshot(r, false);
+	if (!wait_for_file(r->session, ending == END_SIGNAL ? signals_seen : 0)) {
 		msg_error("interrupted again: nothing is kept");
-	} else if (session_result(session, &result, err, sizeof(err)) ||
-		   session_publish(session, err, sizeof(err))) {
+	} else if (session_result(r->session, &result, err, sizeof(err))) {
+		msg_error("%s", err);
+	} else if (r->anonymiser &&
+		   (rc = anonymise_file(r->anonymiser, session_file(r->session),
+					r->config.compression, &result.file_bytes))) {
+		msg_error("the names cannot be replaced, nothing is kept: %s", strerror(-rc));
+	} else if (session_publish(r->session, err, sizeof(err))) {
 		msg_error("%s", err);
 	} else {
-		status = report(&result, options->output, tasks, seconds, ending);
-		if (ending == END_RECORDER) {
-			msg_error("trace-cmd stopped by itself; the recording ends early");
-			status = EXIT_INCOMPLETE;
-		}
+		status = report(r, &result, seconds, ending);
 	}
-	note_command(command, options->command);
+	note_command(&r->command, options->command);
 	free(result.cpus);
 	return status;
+}
+
+/* What goes into the trace beside the events. */
+static int collect_facts(struct recording *r)
+{
+	int rc = host_facts(&r->facts, &r->kernel);
+
+	rc = rc ? rc : plan_facts(&r->facts, &r->plan, &r->options->wish);
+	rc = rc ? rc : fact_add(&r->facts, "buffer_kb", "%" PRId64, r->config.buffer_kb);
+	if (!rc && r->pids)
+		rc = fact_add(&r->facts, "filter", "%zu threads and their children", r->pid_count);
+	if (!rc && r->anonymiser)
+		rc = fact_add(&r->facts, "anonymised", "names%s",
+			      r->options->anonymise == ANONYMISE_SHIFT ? ", user addresses shifted"
+								       : "");
+	return rc;
+}
+
+/* From the plan to the end. Returns the exit status. */
+static int run(struct recording *r)
+{
+	char err[SESSION_ERROR_SIZE];
+	int rc;
+
+	if (!tasks_pids_are_global()) {
+		msg_error("pids here are not the host's: run it outside of the container");
+		return EXIT_FAILED;
+	}
+	if (session_open_tracefs(err, sizeof(err))) {
+		msg_error("%s", err);
+		return EXIT_FAILED;
+	}
+	if (r->options->anonymise &&
+	    !(r->anonymiser = anonymiser_new(r->options->anonymise == ANONYMISE_SHIFT))) {
+		msg_error("no random numbers: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	if ((rc = kernel_read(&r->kernel)) ||
+	    (rc = plan_make(&r->plan, &r->kernel, &r->options->wish))) {
+		msg_error("the kernel's symbols: %s", strerror(-rc));
+		return EXIT_FAILED;
+	}
+	if (!find_pids(r))
+		return EXIT_FAILED;
+	r->config.pids = r->pids;
+	r->config.pid_count = r->pid_count;
+	r->session = session_create(&r->config, err, sizeof(err));
+	if (!r->session) {
+		msg_error("%s", err);
+		return EXIT_FAILED;
+	}
+	if (!arm(r) || !warn_of_gaps(r))
+		return EXIT_FAILED;
+	if ((rc = collect_facts(r))) {
+		msg_error("host facts: %s", strerror(-rc));
+		return EXIT_FAILED;
+	}
+	if (session_start(r->session, err, sizeof(err))) {
+		msg_error("%s", err);
+		return EXIT_FAILED;
+	}
+	return wait_for_recording(r->session) ? record(r) : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
 {
 	char err[SESSION_ERROR_SIZE];
-	struct options options = {.compression = "zstd"};
-	struct child command = CHILD_NONE;
-	struct session *session = NULL;
+	struct options options;
+	struct recording r = {.options = &options, .command = CHILD_NONE};
 	sigset_t before;
 
 	msg_program = "tlbcapture";
-	int status = parse_options(argc, argv, &options);
+	int status = options_parse(argc, argv, &options);
 	if (status >= 0)
 		return status;
-	if (options.list)
-		return list_events();
+	if (options.mode == MODE_RESTORE)
+		return restore(&options);
+	if (options.mode != MODE_RECORD)
+		return look(&options);
 
 	status = EXIT_FAILED;
-	struct session_config config = {
-		.output = options.output, .compression = options.compression, .mask = &before};
-	config.buffer_kb = options.buffer_kb ? options.buffer_kb : session_default_buffer_kb();
-	int rc = options.command ? child_fork(&command, options.command, NULL) : 0;
+	r.config = (struct session_config){
+		.output = options.output, .compression = options.compression, .mask = &before,
+		.buffer_kb = buffer_kb(&options), .flight = options.flight_bytes > 0,
+		.plain_file = options.anonymise != ANONYMISE_NO, .plan = &r.plan,
+		.wish = &options.wish};
+	int rc = options.command ? child_fork(&r.command, options.command, NULL) : 0;
 	catch_signals(&before);
-	if (rc) {
+	if (rc)
 		msg_error("%s: %s", options.command[0], strerror(-rc));
-	} else if (!tasks_pids_are_global()) {
-		msg_error("pids here are not the host's: run it outside of the container");
-	} else if (session_open_tracefs(err, sizeof(err)) ||
-		   !(session = session_create(&config, err, sizeof(err)))) {
-		msg_error("%s", err);
-	} else if (warn_of_gaps()) {
-		if (session_start(session, err, sizeof(err)))
-			msg_error("%s", err);
-		else if (wait_for_recording(session))
-			status = record(session, &options, &config, &command);
-	}
-	if (session_destroy(session, err, sizeof(err))) {
+	else
+		status = run(&r);
+	if (session_destroy(r.session, err, sizeof(err))) {
 		msg_error("%s", err);
 		status = EXIT_FAILED;
 	}
 	/* One that was never let go must not stay behind; one that still runs is left alone. */
-	if (command.control_fd >= 0)
-		child_destroy(&command);
+	if (r.command.control_fd >= 0)
+		child_destroy(&r.command);
+	anonymiser_free(r.anonymiser);
+	facts_free(&r.facts);
+	plan_free(&r.plan);
+	kernel_free(&r.kernel);
+	free(r.pids);
 	return status;
 }

@@ -2,7 +2,8 @@
 /*
  * What owns what:
  *
- *   tlbcapture --- makes, removes ---> instances/tlbcapture-PID (off until trace-cmd is ready)
+ *   tlbcapture --- makes, removes ---> probes tlbr:*, tlbr_tlbi:* (shared, see probes.h)
+ *       |                              instances/tlbcapture-PID (off until trace-cmd is ready)
  *       |                                     ^ events, clock, buffer size, tracing_on
  *       '-- own process group --> trace-cmd --+
  *                                     '--> one recorder per CPU --> .FILE.PID.part.*.cpuN
@@ -13,6 +14,10 @@
  * tracing_on, and it does so last), read the loss counts after it has ended, and clean up after a
  * trace-cmd that was killed. The process group is there for the recorders, which outlive a killed
  * trace-cmd and ignore SIGINT by then. The top-level buffer is never touched.
+ *
+ * A flight recorder has no trace-cmd until it ends: the buffers overwrite themselves, and a second
+ * instance, tlbcapture-PID-tasks, keeps the rare events that say who is who, which would be the first
+ * to be overwritten.
  */
 #include "capture/session.h"
 
@@ -29,27 +34,37 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <tracefs.h>
 #include <unistd.h>
 
 #include "capture/child.h"
+#include "capture/kernel.h"
+#include "capture/probes.h"
+#include "capture/recover.h"
 
 #define MOUNT_POINT       "/sys/kernel/tracing"
 #define BUFFER_DEFAULT_KB 102400
 #define BUFFER_LEAST_KB   1024
+#define FLIGHT_TASKS_KB   1024 /* per CPU: 20,000 forks and more */
 #define REMOVE_TRIES      200
 #define REMOVE_PAUSE_NS   10000000
+#define LOCK_TRIES        3000 /* 30 s */
 
 struct session {
 	const struct session_config *config;
 	struct tracefs_instance *instance;
+	struct tracefs_instance *tasks; /* NULL: none of its own */
 	struct child trace_cmd;
-	int marker_fd;
+	int marker_fd, tasks_fd;
+	int lock_fd; /* of the probes, until they are on for good */
 	int words_fd; /* what trace-cmd writes to standard error */
 	bool recording;
+	bool stopping; /* flight: trace-cmd reads it out */
+	bool keep;
+	struct session_result counts; /* flight: read before trace-cmd took the instances away */
 	char *target;           /* the output behind symbolic links */
 	char *directory, *part; /* of the temporary files, and their common beginning */
 	char *part_path;        /* DIRECTORY/PART, trace-cmd's output */
@@ -69,8 +84,17 @@ static int fail(int code, char *err, size_t err_size, const char *format, ...)
 
 static const char *why(int code)
 {
-	return code == -EPERM || code == -EACCES ? "permission denied: recording needs root"
-						 : strerror(-code);
+	bool denied = code == -EPERM || code == -EACCES;
+
+	if (denied && geteuid() == 0) {
+		char *lockdown = read_line("/sys/kernel/security/lockdown");
+		bool locked = lockdown && strstr(lockdown, "[confidentiality]");
+
+		free(lockdown);
+		return locked ? "permission denied: the kernel is locked down (confidentiality)"
+			      : "permission denied";
+	}
+	return denied ? "permission denied: recording needs root" : strerror(-code);
 }
 
 /* True if a tracefs is mounted. */
@@ -109,27 +133,6 @@ int session_open_tracefs(char *err, size_t err_size)
 		return fail(-ENOENT, err, err_size, "%s: this kernel has no instances",
 			    tracefs_tracing_dir());
 	return 0;
-}
-
-unsigned int session_arch(void)
-{
-	struct utsname name;
-
-	if (uname(&name))
-		return 0;
-	if (!strcmp(name.machine, "x86_64"))
-		return ARCH_X86;
-	return !strncmp(name.machine, "aarch64", 7) ? ARCH_ARM64 : 0;
-}
-
-bool session_records(const struct catalogue_row *row)
-{
-	if (row->source != SOURCE_TRACEPOINT || !(row->arch & session_arch()))
-		return false;
-	/* Written through trace_marker, and never to be enabled. */
-	if (row->role == ROLE_MARKER)
-		return tracefs_file_exists(NULL, "trace_marker");
-	return tracefs_event_file_exists(NULL, row->system, row->name, "enable");
 }
 
 int64_t session_default_buffer_kb(void)
@@ -193,29 +196,40 @@ static int make_part(struct session *session, char *err, size_t err_size)
 	return 0;
 }
 
-static int make_instance(struct session *session, char *err, size_t err_size)
+/* Makes one instance, switched off. */
+static int make_instance(const char *name, struct tracefs_instance **instance, int *marker_fd,
+			 char *err, size_t err_size)
 {
-	char name[32];
-
-	snprintf(name, sizeof(name), "tlbcapture-%d", getpid());
 	errno = 0;
 	if (tracefs_instance_exists(name))
 		return fail(-EEXIST, err, err_size,
-			    "%s/instances/%s is left from an earlier run: rmdir it",
+			    "%s/instances/%s is left from an earlier run: tlbcapture --restore "
+			    "removes it",
 			    tracefs_tracing_dir(), name);
-	session->instance = tracefs_instance_create(name);
-	if (!session->instance)
+	*instance = tracefs_instance_create(name);
+	if (!*instance)
 		return fail(errno ? -errno : -EIO, err, err_size, "%s/instances/%s: %s",
 			    tracefs_tracing_dir(), name, why(errno ? -errno : -EIO));
-	if (tracefs_trace_off(session->instance))
+	if (tracefs_trace_off(*instance))
 		return fail(-EIO, err, err_size, "%s: cannot be switched off", name);
-	session->marker_fd =
-		tracefs_instance_file_open(session->instance, "trace_marker", O_WRONLY);
-	if (session->marker_fd < 0)
+	*marker_fd = tracefs_instance_file_open(*instance, "trace_marker", O_WRONLY);
+	if (*marker_fd < 0)
 		return fail(-EIO, err, err_size, "%s: trace_marker cannot be opened", name);
 	/* libtracefs opens it to be inherited; trace-cmd would hold the instance by it. */
-	fcntl(session->marker_fd, F_SETFD, FD_CLOEXEC);
+	fcntl(*marker_fd, F_SETFD, FD_CLOEXEC);
 	return 0;
+}
+
+static int make_instances(struct session *session, char *err, size_t err_size)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), RECOVER_INSTANCE "%d", getpid());
+	int rc = make_instance(name, &session->instance, &session->marker_fd, err, err_size);
+	if (rc || !session->config->flight)
+		return rc;
+	snprintf(name, sizeof(name), RECOVER_INSTANCE "%d-tasks", getpid());
+	return make_instance(name, &session->tasks, &session->tasks_fd, err, err_size);
 }
 
 struct session *session_create(const struct session_config *config, char *err, size_t err_size)
@@ -228,12 +242,13 @@ struct session *session_create(const struct session_config *config, char *err, s
 		return NULL;
 	}
 	*session = (struct session){
-		.config = config, .trace_cmd = CHILD_NONE, .marker_fd = -1, .words_fd = -1};
+		.config = config, .trace_cmd = CHILD_NONE, .marker_fd = -1, .tasks_fd = -1,
+		.words_fd = -1, .lock_fd = -1};
 	int rc = resolve_output(session, err, err_size);
 	if (!rc)
 		rc = make_part(session, err, err_size);
 	if (!rc)
-		rc = make_instance(session, err, err_size);
+		rc = make_instances(session, err, err_size);
 	if (rc) {
 		session_destroy(session, ignored, sizeof(ignored));
 		errno = -rc;
@@ -242,10 +257,146 @@ struct session *session_create(const struct session_config *config, char *err, s
 	return session;
 }
 
+/* The events that say who is who go to an instance of their own where there is one. */
+static struct tracefs_instance *instance_of(const struct session *session,
+					    const struct plan_event *event)
+{
+	if (!session->tasks || !event->row)
+		return session->instance;
+	switch (event->row->role) {
+	case ROLE_NEWTASK:
+	case ROLE_FORK:
+	case ROLE_EXEC:
+	case ROLE_TASK_EXIT:
+		return session->tasks;
+	default:
+		return session->instance;
+	}
+}
+
+static bool is_enabled_by_us(const struct plan_event *event)
+{
+	return plan_records(event) && !(event->row && event->row->role == ROLE_MARKER);
+}
+
+/* Writes TEXT to a file of EVENT in its instance. Returns 0 or a negative errno. */
+static int write_event(const struct session *session, const struct plan_event *event,
+		       const char *file, const char *text)
+{
+	char path[2 * PLAN_NAME_SIZE + 32];
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "events/%s/%s/%s", event->system, event->name, file);
+	int fd = tracefs_instance_file_open(instance_of(session, event), path, O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* Tries what trace-cmd is going to do: it gives up as a whole where one event cannot be had. */
+static int try_event(struct session *session, struct plan_event *event)
+{
+	if (event->filter && write_event(session, event, "filter", event->filter)) {
+		plan_set_reason(event, "the kernel refuses its filter; all of its events are kept");
+		free(event->filter);
+		event->filter = NULL;
+	}
+	int rc = write_event(session, event, "enable", "1");
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc) {
+		char reason[96];
+
+		snprintf(reason, sizeof(reason), "the kernel cannot switch it on: %s", strerror(-rc));
+		probe_give_up(event, reason);
+	}
+	return 0;
+}
+
+static int set_pids(struct session *session, char *err, size_t err_size)
+{
+	struct tracefs_instance *const instances[] = {session->instance, session->tasks};
+
+	for (size_t i = 0; i < 2 && instances[i]; i++) {
+		/* Children of those are followed; not their events lost when they end. */
+		if (tracefs_option_enable(instances[i], TRACEFS_OPTION_EVENT_FORK))
+			return fail(-EIO, err, err_size, "this kernel cannot follow children");
+	}
+	for (size_t i = 0; i < session->config->pid_count; i++) {
+		int rc = session_add_pid(session, session->config->pids[i]);
+
+		if (rc)
+			return fail(rc, err, err_size, "set_event_pid: %s", strerror(-rc));
+	}
+	return 0;
+}
+
+int session_add_pid(struct session *session, pid_t pid)
+{
+	struct tracefs_instance *const instances[] = {session->instance, session->tasks};
+	char text[16];
+	int rc = 0;
+
+	snprintf(text, sizeof(text), "%d\n", pid);
+	for (size_t i = 0; i < 2 && instances[i] && !rc; i++) {
+		int fd = tracefs_instance_file_open(instances[i], "set_event_pid",
+						    O_WRONLY | O_APPEND);
+
+		if (fd < 0)
+			return -errno;
+		if (write(fd, text, strlen(text)) < 0)
+			rc = -errno;
+		close(fd);
+	}
+	return rc;
+}
+
+int session_arm(struct session *session, char *err, size_t err_size)
+{
+	struct plan *plan = session->config->plan;
+	int rc = 0;
+
+	if (session->lock_fd < 0) {
+		session->lock_fd = probes_lock();
+		if (session->lock_fd == -EAGAIN)
+			return fail(-EAGAIN, err, err_size,
+				    "another recording is setting up its probes");
+		if (session->lock_fd < 0)
+			return fail(session->lock_fd, err, err_size, "probes: %s",
+				    why(session->lock_fd));
+	}
+	for (size_t i = 0; i < plan->count && !rc; i++) {
+		rc = probe_make(&plan->events[i]);
+		if (rc)
+			return fail(rc, err, err_size, "probes cannot be made: %s", why(rc));
+	}
+	for (size_t i = 0; i < plan->count && !rc; i++) {
+		struct plan_event *event = &plan->events[i];
+
+		if (!is_enabled_by_us(event))
+			continue;
+		char *format = tracefs_event_file_read(NULL, event->system, event->name, "format",
+						       NULL);
+		rc = plan_set_filter(event, session->config->wish, format);
+		free(format);
+	}
+	plan_join_filters(plan);
+	for (size_t i = 0; i < plan->count && !rc; i++) {
+		if (is_enabled_by_us(&plan->events[i]))
+			rc = try_event(session, &plan->events[i]);
+	}
+	if (rc)
+		return fail(rc, err, err_size, "events cannot be set up: %s", why(rc));
+	return session->config->pids ? set_pids(session, err, err_size) : 0;
+}
+
 /* Builds trace-cmd's argument vector; the words of it live in TEXT. Returns NULL without memory. */
 static char **trace_cmd_arguments(const struct session *session, char **text, size_t *text_size)
 {
-	const char *compression = session->config->compression;
+	const struct session_config *config = session->config;
 	size_t count = 0, at = 0;
 	FILE *out = open_memstream(text, text_size);
 
@@ -255,31 +406,39 @@ static char **trace_cmd_arguments(const struct session *session, char **text, si
 	 * -d, -k: leave the function tracer's switches alone; it may be locked. --no-filter: else a
 	 * switch from a recorder to another task is missing, and the CPU's history with it.
 	 */
-	const char *fixed[] = {"trace-cmd",
-			       "record",
-			       "--no-filter",
-			       "-d",
-			       "-k",
-			       "-o",
-			       session->part_path,
-			       "-B",
-			       tracefs_instance_get_name(session->instance),
-			       "-C",
-			       "mono",
-			       "-b"};
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++, count++)
-		fprintf(out, "%s%c", fixed[i], 0);
-	fprintf(out, "%lld%c", (long long)session->config->buffer_kb, 0);
-	count++;
-	if (compression) {
-		fprintf(out, "--compression%c%s%c", 0, compression, 0);
+	const char *record[] = {"trace-cmd", "record", "--no-filter", "-d", "-k", "-C", "mono", NULL};
+	const char *extract[] = {"trace-cmd", "extract", NULL};
+	for (const char **word = config->flight ? extract : record; *word; word++, count++)
+		fprintf(out, "%s%c", *word, 0);
+	fprintf(out, "-o%c%s%c-B%c%s%c", 0, session->part_path, 0, 0,
+		tracefs_instance_get_name(session->instance), 0);
+	count += 4;
+	if (session->tasks) {
+		fprintf(out, "-B%c%s%c", 0, tracefs_instance_get_name(session->tasks), 0);
 		count += 2;
 	}
-	for (const struct catalogue_row *row = catalogue; row->role != ROLE_SKIP; row++) {
-		if (row->role == ROLE_MARKER || !session_records(row))
-			continue;
-		fprintf(out, "-e%c%s:%s%c", 0, row->system, row->name, 0);
+	if (config->plain_file) {
+		fprintf(out, "--file-version%c6%c", 0, 0);
 		count += 2;
+	} else if (config->compression) {
+		fprintf(out, "--compression%c%s%c", 0, config->compression, 0);
+		count += 2;
+	}
+	if (!config->flight) {
+		fprintf(out, "-b%c%lld%c", 0, (long long)config->buffer_kb, 0);
+		count += 2;
+	}
+	for (size_t i = 0; i < config->plan->count && !config->flight; i++) {
+		const struct plan_event *event = &config->plan->events[i];
+
+		if (!is_enabled_by_us(event))
+			continue;
+		fprintf(out, "-e%c%s:%s%c", 0, event->system, event->name, 0);
+		count += 2;
+		if (event->filter) {
+			fprintf(out, "-f%c%s%c", 0, event->filter, 0);
+			count += 2;
+		}
 	}
 	if (fclose(out))
 		return NULL;
@@ -289,7 +448,7 @@ static char **trace_cmd_arguments(const struct session *session, char **text, si
 	return argv;
 }
 
-int session_start(struct session *session, char *err, size_t err_size)
+static int start_trace_cmd(struct session *session, char *err, size_t err_size)
 {
 	char *text = NULL;
 	size_t text_size = 0;
@@ -306,7 +465,7 @@ int session_start(struct session *session, char *err, size_t err_size)
 					    .stdout_fd = null,
 					    .stderr_fd = session->words_fd,
 					    .own_group = true,
-					    .death_signal = SIGINT,
+					    .death_signal = session->config->flight ? 0 : SIGINT,
 					    .mask = session->config->mask};
 
 		rc = child_fork(&session->trace_cmd, argv, &setup);
@@ -322,18 +481,59 @@ int session_start(struct session *session, char *err, size_t err_size)
 	return rc;
 }
 
+static void unlock(struct session *session)
+{
+	if (session->lock_fd >= 0)
+		close(session->lock_fd);
+	session->lock_fd = -1;
+}
+
+/* What trace-cmd does for other recordings. */
+static int start_flight(struct session *session, char *err, size_t err_size)
+{
+	struct tracefs_instance *const instances[] = {session->tasks, session->instance};
+	char size[24];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(size, sizeof(size), "%lld",
+			 (long long)(i ? session->config->buffer_kb : FLIGHT_TASKS_KB));
+		if (tracefs_instance_file_write(instances[i], "trace_clock", "mono") < 0 ||
+		    tracefs_instance_file_write(instances[i], "buffer_size_kb", size) < 0 ||
+		    tracefs_option_enable(instances[i], TRACEFS_OPTION_OVERWRITE) ||
+		    tracefs_trace_on(instances[i]))
+			return fail(-EIO, err, err_size, "the buffers cannot be set up: %s",
+				    strerror(errno ? errno : EIO));
+	}
+	session->recording = true;
+	unlock(session);
+	return 0;
+}
+
+int session_start(struct session *session, char *err, size_t err_size)
+{
+	return session->config->flight ? start_flight(session, err, err_size)
+				       : start_trace_cmd(session, err, err_size);
+}
+
 enum session_state session_state(struct session *session)
 {
 	if (child_ended(&session->trace_cmd))
 		return SESSION_ENDED;
 	if (!session->recording)
 		session->recording = tracefs_trace_is_on(session->instance) > 0;
+	if (session->recording)
+		unlock(session);
 	return session->recording ? SESSION_RECORDING : SESSION_STARTING;
 }
 
 int session_marker_fd(const struct session *session)
 {
 	return session->marker_fd;
+}
+
+int session_tasks_fd(const struct session *session)
+{
+	return session->tasks ? session->tasks_fd : session->marker_fd;
 }
 
 /* Calls EACH for every temporary file. */
@@ -368,9 +568,84 @@ uint64_t session_bytes(const struct session *session)
 	return bytes;
 }
 
+/* Value of the line "KEY: N" in a stats file, 0 if it is not there. */
+static uint64_t stat_value(const char *stats, const char *key)
+{
+	size_t size = strlen(key);
+
+	for (const char *line = stats; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, size) && line[size] == ':')
+			return strtoull(line + size + 1, NULL, 10);
+	}
+	return 0;
+}
+
+static int read_stats(const struct session *session, struct session_result *result)
+{
+	struct tracefs_instance *const instances[] = {session->instance, session->tasks};
+	bool flight = session->config->flight;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	result->cpus = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*result->cpus));
+	if (!result->cpus)
+		return -ENOMEM;
+	for (long cpu = 0; cpu < cpus; cpu++) {
+		uint64_t lost = 0;
+		bool found = false;
+
+		for (size_t i = 0; i < 2 && instances[i]; i++) {
+			char path[48];
+
+			snprintf(path, sizeof(path), "per_cpu/cpu%ld/stats", cpu);
+			char *stats = tracefs_instance_file_read(instances[i], path, NULL);
+			if (!stats)
+				continue;
+			found = true;
+			lost += stat_value(stats, "commit overrun") +
+				stat_value(stats, "dropped events");
+			/* What is still in the buffer now never reached the file; in flight it is
+			 * what is kept, and what was overwritten is meant to be. */
+			if (flight)
+				result->events += stat_value(stats, "entries");
+			else
+				lost += stat_value(stats, "overrun") + stat_value(stats, "entries");
+			result->events += stat_value(stats, "read events");
+			free(stats);
+		}
+		if (!found)
+			continue;
+		result->lost_events += lost;
+		result->cpus[result->cpu_count++] = (struct session_cpu){(unsigned int)cpu, lost};
+	}
+	result->missed_returns = probes_missed(session->config->plan);
+	return 0;
+}
+
+uint64_t session_free_bytes(const struct session *session)
+{
+	struct statvfs fs;
+
+	return statvfs(session->directory, &fs) ? UINT64_MAX
+						: (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
 void session_stop(struct session *session)
 {
-	child_signal(&session->trace_cmd, SIGINT);
+	char ignored[SESSION_ERROR_SIZE];
+
+	if (!session->config->flight) {
+		child_signal(&session->trace_cmd, SIGINT);
+	} else if (!session->stopping) {
+		session->stopping = true;
+		tracefs_trace_off(session->instance);
+		tracefs_trace_off(session->tasks);
+		read_stats(session, &session->counts);
+		start_trace_cmd(session, ignored, sizeof(ignored));
+		/* It could not be started: session_result() finds no file. */
+		if (!session->trace_cmd.pid)
+			session->trace_cmd = (struct child){.control_fd = -1, .ended = true};
+	}
 }
 
 /*
@@ -406,42 +681,17 @@ static void read_words(const struct session *session, char *out, size_t size)
 		close(fd);
 }
 
-/* Value of the line "KEY: N" in a stats file, 0 if it is not there. */
-static uint64_t stat_value(const char *stats, const char *key)
+/*
+ * Makes a file of what the recorders have read, though trace-cmd itself is gone. Returns 0, or a
+ * negative errno; then the pieces stay for a later try.
+ */
+static int recover(struct session *session)
 {
-	size_t size = strlen(key);
-
-	for (const char *line = stats; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, key, size) && line[size] == ':')
-			return strtoull(line + size + 1, NULL, 10);
-	}
-	return 0;
-}
-
-static int read_stats(const struct session *session, struct session_result *result)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-
-	result->cpus = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*result->cpus));
-	if (!result->cpus)
-		return -ENOMEM;
-	for (long cpu = 0; cpu < cpus; cpu++) {
-		char path[48];
-
-		snprintf(path, sizeof(path), "per_cpu/cpu%ld/stats", cpu);
-		char *stats = tracefs_instance_file_read(session->instance, path, NULL);
-		if (!stats)
-			continue;
-		/* What is still in the buffer now never reached the file. */
-		uint64_t lost = stat_value(stats, "overrun") + stat_value(stats, "commit overrun") +
-				stat_value(stats, "dropped events") + stat_value(stats, "entries");
-		result->events += stat_value(stats, "read events");
-		result->lost_events += lost;
-		result->cpus[result->cpu_count++] = (struct session_cpu){(unsigned int)cpu, lost};
-		free(stats);
-	}
-	return 0;
+	tracefs_trace_off(session->instance);
+	recover_end_recorders(session->trace_cmd.pid);
+	int rc = recover_parts(session->directory, session->part);
+	session->keep = rc && rc != -ENODATA;
+	return rc;
 }
 
 int session_result(struct session *session, struct session_result *result, char *err,
@@ -450,22 +700,56 @@ int session_result(struct session *session, struct session_result *result, char 
 	struct stat st;
 	int status = session->trace_cmd.status;
 
-	*result = (struct session_result){0};
-	read_words(session, result->warnings, sizeof(result->warnings));
+	*result = session->counts;
+	session->counts = (struct session_result){0};
+	if (session->words_fd >= 0)
+		read_words(session, result->warnings, sizeof(result->warnings));
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		bool by_signal = WIFSIGNALED(status);
+		int rc = session->recording && !session->config->flight ? recover(session) : -ENODATA;
 
-		return fail(-EIO, err, err_size, "trace-cmd failed (%s %d): %s",
-			    by_signal ? "signal" : "status",
-			    by_signal ? WTERMSIG(status) : WEXITSTATUS(status),
-			    *result->warnings ? result->warnings : "it did not say why");
+		if (rc)
+			return fail(-EIO, err, err_size, "trace-cmd failed (%s %d): %s%s",
+				    by_signal ? "signal" : "status",
+				    by_signal ? WTERMSIG(status) : WEXITSTATUS(status),
+				    *result->warnings ? result->warnings : "it did not say why",
+				    session->keep ? "; what it had written is kept: tlbcapture "
+						    "--restore makes a file of it"
+						  : "");
+		result->recovered = true;
 	}
 	if (stat(session->part_path, &st) || st.st_size == 0)
 		return fail(-EIO, err, err_size, "trace-cmd wrote no file%s%s",
 			    *result->warnings ? ": " : "", result->warnings);
 	result->file_bytes = (uint64_t)st.st_size;
-	int rc = read_stats(session, result);
+	int rc = session->config->flight ? 0 : read_stats(session, result);
 	return rc ? fail(rc, err, err_size, "out of memory") : 0;
+}
+
+bool session_tasks_overrun(const struct session *session)
+{
+	long cpus = session->tasks ? sysconf(_SC_NPROCESSORS_CONF) : 0;
+	bool overrun = false;
+
+	for (long cpu = 0; cpu < cpus && !overrun; cpu++) {
+		char path[48];
+
+		snprintf(path, sizeof(path), "per_cpu/cpu%ld/stats", cpu);
+		char *stats = tracefs_instance_file_read(session->tasks, path, NULL);
+		overrun = stats && stat_value(stats, "overrun");
+		free(stats);
+	}
+	return overrun;
+}
+
+const char *session_file(const struct session *session)
+{
+	return session->part_path;
+}
+
+void session_keep(struct session *session)
+{
+	session->keep = true;
 }
 
 int session_publish(struct session *session, char *err, size_t err_size)
@@ -494,45 +778,71 @@ static void remove_part(int dir, const char *name, void *context)
 }
 
 /* Recorders that were just killed may hold the instance for a moment. */
-static int remove_instance(struct tracefs_instance *instance)
+static int remove_instance(struct tracefs_instance *instance, char *err, size_t err_size)
 {
 	const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_NS};
-	int rc = -EBUSY;
+	const char *name = instance ? tracefs_instance_get_name(instance) : NULL;
+	int rc = instance ? -EBUSY : 0;
 
 	for (int i = 0; i < REMOVE_TRIES && rc == -EBUSY; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
 		errno = 0;
-		rc = tracefs_instance_destroy(instance) ? (errno ? -errno : -EBUSY) : 0;
+		/* "trace-cmd extract" takes it away itself. */
+		if (!tracefs_instance_exists(name))
+			rc = 0;
+		else
+			rc = tracefs_instance_destroy(instance) ? (errno ? -errno : -EBUSY) : 0;
 	}
+	if (rc)
+		fail(rc, err, err_size, "%s/instances/%s cannot be removed: %s",
+		     tracefs_tracing_dir(), name, strerror(-rc));
+	if (instance)
+		tracefs_instance_free(instance);
 	return rc;
+}
+
+/* Removes our probes, once no other recording is busy with its own. */
+static void remove_probes(struct session *session)
+{
+	const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_NS};
+	bool any = false;
+
+	for (size_t i = 0; i < session->config->plan->count; i++)
+		any |= session->config->plan->events[i].made;
+	for (int i = 0; any && session->lock_fd < 0 && i < LOCK_TRIES; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		session->lock_fd = probes_lock();
+	}
+	if (any)
+		probes_remove(session->config->plan);
+	unlock(session);
 }
 
 int session_destroy(struct session *session, char *err, size_t err_size)
 {
-	int rc = 0;
+	int rc, tasks_rc;
 
 	if (!session)
 		return 0;
 	child_destroy(&session->trace_cmd);
 	if (session->marker_fd >= 0)
 		close(session->marker_fd);
+	if (session->tasks_fd >= 0)
+		close(session->tasks_fd);
 	if (session->words_fd >= 0)
 		close(session->words_fd);
-	if (session->instance) {
-		rc = remove_instance(session->instance);
-		if (rc)
-			fail(rc, err, err_size, "%s/instances/%s cannot be removed: %s",
-			     tracefs_tracing_dir(), tracefs_instance_get_name(session->instance),
-			     strerror(-rc));
-		tracefs_instance_free(session->instance);
-	}
-	if (session->part_path)
+	tasks_rc = remove_instance(session->tasks, err, err_size);
+	rc = remove_instance(session->instance, err, err_size);
+	remove_probes(session);
+	if (session->part_path && !session->keep)
 		for_each_part(session, remove_part, NULL);
+	free(session->counts.cpus);
 	free(session->target);
 	free(session->directory);
 	free(session->part);
 	free(session->part_path);
 	free(session);
-	return rc;
+	return rc ? rc : tasks_rc;
 }

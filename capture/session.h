@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording session: a tracefs instance of our own, the catalogue's events in it, and a trace-cmd
- * that drains it into a file.
+ * A recording session: a tracefs instance of our own, the plan's events in it, and a trace-cmd that
+ * drains it into a file (or, as a flight recorder, reads it out once at the end).
  *
- *   session_create() -> session_start() -> state STARTING .. RECORDING -> session_stop() -> ENDED
- *     -> session_result() -> session_publish() -> session_destroy()
+ *   session_create() -> session_arm() -> session_start() -> state STARTING .. RECORDING
+ *     -> session_stop() -> ENDED -> session_result() -> session_publish() -> session_destroy()
  *
  * session_destroy() may come at any point and leaves the host as it was. Nothing here waits for
  * longer than a moment, prints, or looks at signals: the caller owns the loop.
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "schema/catalogue.h"
+#include "capture/plan.h"
 
 #define SESSION_ERROR_SIZE 2048
 
@@ -34,6 +34,12 @@ struct session_config {
 	const char *output;      /* the file to make; replaced only by session_publish() */
 	const char *compression; /* passed to trace-cmd; NULL: its default */
 	int64_t buffer_kb;       /* per CPU, KiB */
+	bool flight;             /* keep what fits into the buffers, write it at the end */
+	bool plain_file;         /* version 6 of the format, uncompressed */
+	struct plan *plan;       /* what to record; probes are made and filters set in it */
+	const struct plan_wish *wish;
+	const pid_t *pids;       /* record these threads and their children only; NULL: all */
+	size_t pid_count;
 	const sigset_t *mask;    /* signal mask for trace-cmd */
 };
 
@@ -47,7 +53,9 @@ struct session_result {
 	uint64_t lost_events;     /* all CPUs */
 	struct session_cpu *cpus; /* free() it */
 	size_t cpu_count;
+	uint64_t missed_returns;  /* that return probes had no room for */
 	uint64_t file_bytes;
+	bool recovered;           /* made of what a killed trace-cmd left */
 	char warnings[SESSION_ERROR_SIZE]; /* what trace-cmd had to say; "" most of the time */
 };
 
@@ -57,12 +65,6 @@ struct session_result {
  */
 int session_open_tracefs(char *err, size_t err_size);
 
-/* ARCH_X86 or ARCH_ARM64 of the running kernel; 0: another one. */
-unsigned int session_arch(void);
-
-/* True if this kernel has the event and this form of tlbcapture records it. Needs tracefs. */
-bool session_records(const struct catalogue_row *row);
-
 /* A per-CPU buffer size that suits the host's memory, KiB. */
 int64_t session_default_buffer_kb(void);
 
@@ -70,6 +72,16 @@ struct session;
 
 /* Makes the instance, switched off, and the temporary file. CONFIG must outlive the session. */
 struct session *session_create(const struct session_config *config, char *err, size_t err_size);
+
+/*
+ * Makes the plan's probes, tries its events and filters in the instance, and sets them up there. What
+ * the kernel refuses is noted in the plan. Returns -EAGAIN while another recording does the same: try
+ * again later.
+ */
+int session_arm(struct session *session, char *err, size_t err_size);
+
+/* Adds a thread to those that are recorded, while it runs. Returns 0 or a negative errno. */
+int session_add_pid(struct session *session, pid_t pid);
 
 /* Starts trace-cmd. */
 int session_start(struct session *session, char *err, size_t err_size);
@@ -80,8 +92,17 @@ enum session_state session_state(struct session *session);
 /* An open trace_marker of the instance. It takes writes while the state is SESSION_RECORDING. */
 int session_marker_fd(const struct session *session);
 
+/* The same of the instance that the tasks' events go to: a flight recorder has one, else it is that. */
+int session_tasks_fd(const struct session *session);
+
+/* True if the flight recorder has begun to overwrite who is who. */
+bool session_tasks_overrun(const struct session *session);
+
 /* Bytes on disk by now, before compression. */
 uint64_t session_bytes(const struct session *session);
+
+/* Bytes that are free where the file is made; UINT64_MAX: not known. */
+uint64_t session_free_bytes(const struct session *session);
 
 /* Asks trace-cmd to stop and to finish the file. */
 void session_stop(struct session *session);
@@ -93,11 +114,17 @@ void session_stop(struct session *session);
 int session_result(struct session *session, struct session_result *result, char *err,
 		   size_t err_size);
 
+/* The finished file, before it is published. */
+const char *session_file(const struct session *session);
+
 /* Renames the finished file to the output's name. */
 int session_publish(struct session *session, char *err, size_t err_size);
 
-/* Ends what runs, removes the instance and temporary files. Returns 0, or -errno if the instance is
- * still there. Accepts NULL. */
+/* Has session_destroy() leave the temporary files, for "tlbcapture --restore". */
+void session_keep(struct session *session);
+
+/* Ends what runs, removes the instance, probes and temporary files. Returns 0, or -errno if the instance
+ * is still there. Accepts NULL. */
 int session_destroy(struct session *session, char *err, size_t err_size);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * The catalogue's rows, and the reading of TLBI names and operands.
  *
- * A field's `fetch` uses BTF argument names (kernels with CONFIG_DEBUG_INFO_BTF and probe events that
- * know it, 6.9 and later); `fetch_6_1` uses argument numbers and structure offsets that were checked
- * on Debian's 6.1 and 6.12 kernels for arm64 and amd64 (vm_area_struct.vm_mm lies at 0x10 in both).
+ * A field's `fetch` uses BTF argument names. Where probe events know them (6.9 and later) the kernel
+ * takes them as they are, else tlbcapture turns them into offsets by the kernel's BTF. `fetch_6_1` is
+ * for kernels without BTF: argument numbers and structure offsets that were checked on Debian's 6.1
+ * and 6.12 kernels for arm64 and amd64 (vm_area_struct.vm_mm lies at 0x10 in both).
  */
 #include "schema/catalogue.h"
 
@@ -23,6 +24,7 @@ const struct catalogue_row catalogue[] = {
 	},
 	{
 		.role = ROLE_NEWTASK, .arch = ARCH_ANY, .system = "task", .name = "task_newtask",
+		.profiles = PROFILE_ALL,
 		.without = "which tasks share an address space, and forks",
 		.fields = {F(PID, "pid"), F(CLONE, "clone_flags"), F(COMM, "comm")},
 	},
@@ -33,16 +35,19 @@ const struct catalogue_row catalogue[] = {
 	},
 	{
 		.role = ROLE_EXEC, .arch = ARCH_ANY, .system = "sched", .name = "sched_process_exec",
+		.profiles = PROFILE_ALL,
 		.without = "when a task changes its address space",
 		.fields = {F(PID, "pid")},
 	},
 	{
 		.role = ROLE_TASK_EXIT, .arch = ARCH_ANY, .system = "sched", .name = "sched_process_exit",
+		.profiles = PROFILE_ALL,
 		.without = "the end of tasks: a reused pid is then taken for the old task",
 		.fields = {F(PID, "pid")},
 	},
 	{
 		.role = ROLE_MARKER, .arch = ARCH_ANY, .system = "ftrace", .name = "print",
+		.profiles = PROFILE_ALL,
 		.without = "tasks older than the recording",
 		.fields = {F(TEXT, "buf")},
 	},
@@ -50,7 +55,7 @@ const struct catalogue_row catalogue[] = {
 		.role = ROLE_LOAD_MM, .source = SOURCE_FUNCTION, .arch = ARCH_ARM64,
 		.system = CATALOGUE_GROUP, .name = "check_and_switch_context", .aliases = {"k:cctx"},
 		.without = "nothing where sched_switch is recorded and tasks are known",
-		.fields = {F(MM, "mm", .fetch = "mm:x64", .fetch_6_1 = "$arg1:x64"), F(ASID, "asid")},
+		.fields = {F(MM, "mm", .fetch = "mm:x64", .fetch_6_1 = "$arg1:x64"), F(ASID, "asid", .optional = true, .fetch = "mm->context.id.counter:x64")},
 	},
 	{
 		.role = ROLE_THREAD, .source = SOURCE_FUNCTION, .arch = ARCH_ARM64,
@@ -59,19 +64,22 @@ const struct catalogue_row catalogue[] = {
 		.fields = {{SLOT_PID, {"pid", "npid"}, .fetch = "next->pid"},
 			   {SLOT_MM, {"mm", "nmm"}, .fetch = "next->mm:x64"},
 			   {SLOT_MM2, {"active_mm", "namm"}, .fetch = "next->active_mm:x64"},
-			   F(ASID, "asid", .fetch = "next->mm->context.id.counter:x64")},
+			   F(ASID, "asid", .optional = true,
+			     .fetch = "next->mm->context.id.counter:x64")},
 	},
 
 	/* Faults. */
 	{
 		.role = ROLE_HW_FAULT, .arch = ARCH_X86, .system = "exceptions",
 		.name = "page_fault_user",
+		.profiles = PROFILE_ALL, .writes = "error_code & 2",
 		.without = "faults, unless handle_mm_fault is probed",
 		.fields = {F(ADDR, "address"), F(ERROR, "error_code")},
 	},
 	{
 		.role = ROLE_HW_FAULT_KERNEL, .arch = ARCH_X86, .system = "exceptions",
 		.name = "page_fault_kernel",
+		.profiles = PROFILE_ALL, .writes = "error_code & 2",
 		.without = "faults that the kernel takes on user addresses",
 		.fields = {F(ADDR, "address"), F(ERROR, "error_code")},
 	},
@@ -79,17 +87,20 @@ const struct catalogue_row catalogue[] = {
 		.role = ROLE_FAULT, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "handle_mm_fault",
 		.aliases = {"k:hmf", "k:hmf_r"},
+		.profiles = PROFILE_ALL, .writes = "flags & 1", .sleeps = true,
 		.without = "which faults happened, on which address space",
 		.fields = {F(MM, "mm", VMA_MM),
 			   F(ADDR, "addr", .fetch = "address:x64", .fetch_6_1 = "$arg2:x64"),
 			   F(FLAGS, "flags", .fetch = "flags:x32", .fetch_6_1 = "$arg3:x32"),
-			   F(UPC, "upc"),
+			   F(UPC, "upc", .optional = true, .fetch = "regs->pc:x64|regs->ip:x64",
+			     .fetch_6_1 = "+256($arg4):x64|+128($arg4):x64"),
 			   F(RET, "ret", .at_return = true, .fetch = "$retval:x32",
 			     .fetch_6_1 = "$retval:x32")},
 	},
 	{
 		.role = ROLE_WP, .source = SOURCE_FUNCTION, .arch = ARCH_ANY, .system = CATALOGUE_GROUP,
 		.name = "do_wp_page", .aliases = {"k:wp"},
+		.profiles = PROFILE_ALL,
 		.without = "wp reuse apart from dirty upgrades",
 		.fields = {F(MM, "mm", .fetch = "vmf->vma->vm_mm:x64",
 			     .fetch_6_1 = "+0x10(+0($arg1)):x64"),
@@ -101,6 +112,7 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_HUGE_WP, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "do_huge_pmd_wp_page", .aliases = {"k:hwp"},
+		.profiles = PROFILE_ALL,
 		.without = "wp reuse of huge pages apart from dirty upgrades",
 		.fields = {F(MM, "mm", .fetch = "vmf->vma->vm_mm:x64",
 			     .fetch_6_1 = "+0x10(+0($arg1)):x64"),
@@ -109,6 +121,7 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_HUGE_ACCESSED, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "huge_pmd_set_accessed", .aliases = {"k:hpsa"},
+		.profiles = PROFILE_ALL,
 		.without = "spurious faults on huge pages",
 		.fields = {F(MM, "mm", .fetch = "vmf->vma->vm_mm:x64",
 			     .fetch_6_1 = "+0x10(+0($arg1)):x64"),
@@ -119,12 +132,13 @@ const struct catalogue_row catalogue[] = {
 		.system = CATALOGUE_GROUP, .name = "ptep_set_access_flags",
 		.functions = {"__ptep_set_access_flags", "__ptep_set_access_flags_anysz"},
 		.aliases = {"k:psaf", "k:psaf_r", "k:psafe"},
+		.profiles = PROFILE_ALL, .writes = "dirty != 0",
 		.without = "upgrades and spurious faults: the point of the whole exercise",
 		.fields = {F(MM, "mm", VMA_MM),
 			   F(ADDR, "addr", .fetch = "address:x64", .fetch_6_1 = "$arg2:x64"),
 			   F(PTE, "pte", .fetch = "+0(ptep):x64", .fetch_6_1 = "+0($arg3):x64"),
 			   F(ENTRY, "entry", .fetch = "entry:x64", .fetch_6_1 = "$arg4:x64"),
-			   F(DIRTY, "dirty", .fetch = "dirty", .fetch_6_1 = "$arg5:u8"),
+			   F(DIRTY, "dirty", .fetch = "dirty:u8", .fetch_6_1 = "$arg5:u8"),
 			   F(RET, "ret", .at_return = true, .fetch = "$retval:s32",
 			     .fetch_6_1 = "$retval:s32")},
 	},
@@ -132,17 +146,18 @@ const struct catalogue_row catalogue[] = {
 		.role = ROLE_CONTPTE_SET_FLAGS, .source = SOURCE_FUNCTION, .arch = ARCH_ARM64,
 		.system = CATALOGUE_GROUP, .name = "contpte_ptep_set_access_flags",
 		.aliases = {"k:cpsaf", "k:cpsaf_r"},
+		.profiles = PROFILE_ALL,
 		.without = "upgrades of contpte blocks",
 		.fields = {F(MM, "mm", VMA_MM),
 			   F(ADDR, "addr", .fetch = "addr:x64", .fetch_6_1 = "$arg2:x64"),
 			   F(ENTRY, "entry", .fetch = "entry:x64", .fetch_6_1 = "$arg4:x64"),
-			   F(DIRTY, "dirty", .fetch = "dirty", .fetch_6_1 = "$arg5:u8"),
-			   F(RET, "ret", .at_return = true, .fetch = "$retval:s32",
-			     .fetch_6_1 = "$retval:s32")},
+			   F(DIRTY, "dirty", .fetch = "dirty:u8", .fetch_6_1 = "$arg5:u8"),
+			   F(RET, "ret", .at_return = true)},
 	},
 	{
 		.role = ROLE_CLEAR_FLUSH, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "ptep_clear_flush", .aliases = {"k:pcf"},
+		.profiles = PROFILE_ALL,
 		.without = "CoW copies",
 		.fields = {F(MM, "mm", VMA_MM),
 			   F(ADDR, "addr", .fetch = "address:x64", .fetch_6_1 = "$arg2:x64"),
@@ -153,11 +168,12 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_GATHER_FINISH, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "tlb_finish_mmu", .aliases = {"k:tfm"},
+		.profiles = PROFILE_ALL,
 		.without = "unmaps, freed tables and exits",
 		.fields = {F(MM, "mm", .fetch = "tlb->mm:x64", .fetch_6_1 = "+0($arg1):x64"),
 			   F(START, "start", .fetch = "tlb->start:x64", .fetch_6_1 = "+0x10($arg1):x64"),
 			   F(END, "end", .fetch = "tlb->end:x64", .fetch_6_1 = "+0x18($arg1):x64"),
-			   F(BITS, "bits", .fetch = "+0x20(tlb):x32", .fetch_6_1 = "+0x20($arg1):x32"),
+			   F(BITS, "bits", .fetch = "bits(tlb->fullmm):x32", .fetch_6_1 = "+0x20($arg1):x32"),
 			   F(FULLMM, "fullmm"), F(FREED, "freed")},
 	},
 	{
@@ -167,12 +183,13 @@ const struct catalogue_row catalogue[] = {
 		.fields = {F(MM, "mm", .fetch = "tlb->mm:x64", .fetch_6_1 = "+0($arg1):x64"),
 			   F(START, "start", .fetch = "tlb->start:x64", .fetch_6_1 = "+0x10($arg1):x64"),
 			   F(END, "end", .fetch = "tlb->end:x64", .fetch_6_1 = "+0x18($arg1):x64"),
-			   F(BITS, "bits", .fetch = "+0x20(tlb):x32", .fetch_6_1 = "+0x20($arg1):x32"),
+			   F(BITS, "bits", .fetch = "bits(tlb->fullmm):x32", .fetch_6_1 = "+0x20($arg1):x32"),
 			   F(FULLMM, "fullmm"), F(FREED, "freed")},
 	},
 	{
 		.role = ROLE_COPY_RANGE, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "copy_page_range", .aliases = {"k:cpr"},
+		.profiles = PROFILE_ALL,
 		.without = "which ranges a fork write-protected",
 		.fields = {F(MM, "dmm", .fetch = "dst_vma->vm_mm:x64", .fetch_6_1 = "+0x10($arg1):x64"),
 			   F(MM2, "smm", .fetch = "src_vma->vm_mm:x64", .fetch_6_1 = "+0x10($arg2):x64"),
@@ -183,6 +200,7 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_PROTECT, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "change_protection", .aliases = {"k:chp"},
+		.profiles = PROFILE_ALL,
 		.without = "mprotect and NUMA hinting",
 		.fields = {F(MM, "mm", .fetch = "vma->vm_mm:x64", .fetch_6_1 = "+0x10($arg2):x64"),
 			   F(START, "start", .fetch = "start:x64", .fetch_6_1 = "$arg3:x64"),
@@ -193,6 +211,7 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_EXIT_MMAP, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "exit_mmap", .aliases = {"k:xmm"},
+		.profiles = PROFILE_ALL,
 		.without = "the end of address spaces: an mm reused at the same address looks like the old",
 		.fields = {F(MM, "mm", .fetch = "mm:x64", .fetch_6_1 = "$arg1:x64")},
 	},
@@ -204,6 +223,7 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_FLUSH_RANGE, .source = SOURCE_FUNCTION, .arch = ARCH_X86,
 		.system = CATALOGUE_GROUP, .name = "flush_tlb_mm_range", .aliases = {"k:ftmr"},
+		.profiles = PROFILE_ALL,
 		.without = "what x86 flushed, by address",
 		.fields = {F(MM, "mm", .fetch = "mm:x64", .fetch_6_1 = "$arg1:x64"),
 			   F(START, "start", .fetch = "start:x64", .fetch_6_1 = "$arg2:x64"),
@@ -214,6 +234,7 @@ const struct catalogue_row catalogue[] = {
 	/* Invalidations that the kernel reports itself. On arm64 this one exists and never fires. */
 	{
 		.role = ROLE_TLB_FLUSH, .arch = ARCH_X86, .system = "tlb", .name = "tlb_flush",
+		.profiles = PROFILE_ALL,
 		.without = "what x86 flushed",
 		.fields = {F(REASON, "reason"), F(PAGES, "pages")},
 	},
@@ -222,17 +243,18 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_UNMAP_ONE, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "try_to_unmap_one", .aliases = {"k:ttu_r"},
+		.return_alone = true, .sleeps = true,
 		.without = "pages that reclaim unmapped",
-		.fields = {F(MM, "mm", .at_return = true, .fetch = "vma->vm_mm:x64",
+		.fields = {F(MM, "mm", .fetch = "vma->vm_mm:x64",
 			     .fetch_6_1 = "+0x10($arg2):x64"),
-			   F(ADDR, "addr", .at_return = true, .fetch = "address:x64",
-			     .fetch_6_1 = "$arg3:x64"),
+			   F(ADDR, "addr", .fetch = "address:x64", .fetch_6_1 = "$arg3:x64"),
 			   F(RET, "ret", .at_return = true, .fetch = "$retval:u8",
 			     .fetch_6_1 = "$retval:u8")},
 	},
 	{
 		.role = ROLE_AGE_ONE, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "folio_referenced_one", .aliases = {"k:fro"},
+		.profiles = PROFILE_SWAP,
 		.without = "access flags that reclaim may have cleared",
 		.fields = {F(MM, "mm", .fetch = "vma->vm_mm:x64", .fetch_6_1 = "+0x10($arg2):x64"),
 			   F(ADDR, "addr", .fetch = "address:x64", .fetch_6_1 = "$arg3:x64")},
@@ -240,17 +262,27 @@ const struct catalogue_row catalogue[] = {
 	{
 		.role = ROLE_NOTED, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
 		.system = CATALOGUE_GROUP, .name = "do_swap_page", .aliases = {"k:dsp_r"},
+		.profiles = PROFILE_SWAP, .return_alone = true, .sleeps = true,
 		.without = "the PTE that a swap-in makes",
-		.fields = {F(MM, "mm"), F(ADDR, "addr"), F(PTE, "opte"), F(RET, "ret")},
+		.fields = {F(MM, "mm", .fetch = "vmf->vma->vm_mm:x64",
+			     .fetch_6_1 = "+0x10(+0($arg1)):x64"),
+			   F(ADDR, "addr", .fetch = "vmf->address:x64", .fetch_6_1 = "+24($arg1):x64"),
+			   F(PTE, "opte", .fetch = "vmf->orig_pte.pte:x64",
+			     .fetch_6_1 = "+64($arg1):x64"),
+			   F(RET, "ret", .at_return = true, .fetch = "$retval:x32",
+			     .fetch_6_1 = "$retval:x32")},
 	},
 	{
 		.role = ROLE_NOTED, .source = SOURCE_FUNCTION, .arch = ARCH_ANY,
-		.system = CATALOGUE_GROUP, .name = "swap_writepage", .aliases = {"k:swpg"},
+		.system = CATALOGUE_GROUP, .name = "swap_writepage", .functions = {"swap_writeout"},
+		.aliases = {"k:swpg"},
+		.profiles = PROFILE_SWAP,
 		.without = "pages written to swap",
 	},
 	{
 		.role = ROLE_NOTED, .arch = ARCH_ANY, .system = "vmscan",
 		.name = "mm_vmscan_write_folio",
+		.profiles = PROFILE_SWAP,
 		.without = "pages written to swap",
 	},
 	{.role = ROLE_SKIP},

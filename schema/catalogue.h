@@ -55,6 +55,7 @@ enum role {
 	ROLE_TLBI,        /* a TLBI instruction */
 	ROLE_UNMAP_ONE,   /* try_to_unmap_one */
 	ROLE_AGE_ONE,     /* folio_referenced_one */
+	ROLE_ACCESS,      /* an event of a user's program that tells an access; see hostfacts.h */
 	ROLE_NOTED,       /* understood, counted, and fed to nothing yet */
 	NR_ROLES
 };
@@ -95,12 +96,26 @@ enum source_kind {
 	SOURCE_FUNCTION,   /* dynamic probes on the function */
 };
 
+/*
+ * Fetch texts are what probe events take, with two additions: "A|B" is the first that the kernel has
+ * (of fetch_6_1: A on arm64, B on x86), and "bits(tlb->fullmm)" is the 32-bit word that holds a bit
+ * field. A field with neither text is only ever read from other recordings.
+ */
 struct catalogue_field {
 	enum slot slot;
 	const char *names[3];   /* as the event has it: ours first, then aliases */
 	bool at_return;         /* a function's field that only its return probe has */
+	bool optional;          /* a probe without it is nearly as good */
 	const char *fetch;      /* how a probe fetches it by BTF names; NULL: not had that way */
 	const char *fetch_6_1;  /* the same by argument number and offset, Linux 6.1 to 6.12 */
+};
+
+/* What a recording is for. */
+enum {
+	PROFILE_MINIMAL = 1, /* write faults, upgrades, flushes: for production */
+	PROFILE_FULL = 2,    /* all that the analysis feeds on */
+	PROFILE_SWAP = 4,    /* and reclaim and swap, step by step */
+	PROFILE_ALL = 7,
 };
 
 struct catalogue_row {
@@ -111,6 +126,10 @@ struct catalogue_row {
 	const char *functions[4];  /* other names that kernels give this function */
 	const char *aliases[4];    /* "system:name" of earlier recordings, read as this row */
 	const char *without;       /* what a recording that lacks it cannot tell */
+	unsigned int profiles;     /* PROFILE_*; 0: FULL and SWAP */
+	const char *writes;        /* filter on its fields that keeps what MINIMAL is after */
+	bool return_alone;         /* no entry probe where the return probe can fetch the arguments */
+	bool sleeps;               /* many tasks may be in it at a time */
 	struct catalogue_field fields[10];
 };
 

@@ -77,14 +77,32 @@ case $status in
 esac
 expect_clean
 
-# trace-cmd is killed: its recorders outlive it, and must not outlive us.
+# trace-cmd is killed: its recorders outlive it, must not outlive us, and have read something.
 start
 kill -KILL "$(pgrep -P $pid -x trace-cmd)"
 status=0
 wait $pid || status=$?
-[ $status = 1 ] || fail "killed trace-cmd: status $status"
-expect_text 'trace-cmd failed'
-expect_files
+[ $status = 3 ] || fail "killed trace-cmd: status $status"
+expect_text 'trace-cmd stopped by itself'
+expect_files t.dat
+report "$tmp/out/t.dat" > "$tmp/report"
+check_snapshot "$tmp/report"
+kill "$command"
+expect_clean
+
+# So does all of it, down to the recorders: what they wrote is on disk.
+start
+kill -s KILL -- "-$(pgrep -P $pid -x trace-cmd)"
+status=0
+wait $pid || status=$?
+case $status in
+3)
+	expect_files t.dat
+	report "$tmp/out/t.dat" > "$tmp/report"
+	;;
+1) expect_files ;; # nothing had been written yet
+*) fail "killed recorders: status $status" ;;
+esac
 kill "$command"
 expect_clean
 exit 0

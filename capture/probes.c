@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+int probes_lock(void)
+{
+	char *path = tracefs_get_tracing_file("README");
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int rc = path ? -errno : -ENOMEM;
+
+	if (path)
+		tracefs_put_tracing_file(path);
+	if (fd < 0)
+		return rc;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	rc = errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	close(fd);
+	return rc;
+}
+
+/* Appends one command to dynamic_events (without O_APPEND it would remove all there are). */
+static int command(const char *text)
+{
+	char *path = tracefs_get_tracing_file("dynamic_events");
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	int rc = fd < 0 ? -errno : 0;
+
+	if (path)
+		tracefs_put_tracing_file(path);
+	if (rc)
+		return rc;
+	size_t size = strlen(text);
+	ssize_t put = write(fd, text, size);
+	if (put < 0)
+		rc = -errno;
+	else if ((size_t)put != size)
+		rc = -EIO;
+	close(fd);
+	return rc;
+}
+
+static bool exists(const char *system, const char *name)
+{
+	return tracefs_event_file_exists(NULL, system, name, "enable");
+}
+
+static int remove_probe(const char *system, const char *name)
+{
+	char text[2 * PLAN_NAME_SIZE + 8];
+
+	snprintf(text, sizeof(text), "-:%s/%s", system, name);
+	return command(text);
+}
+
+/*
+ * The kernel's own words on the last command that it refused, if it has any:
+ *
+ *   [  123.4] trace_kprobe: error: Failed to register probe event
+ *     Command: p:tlbr/x y
+ */
+static void kernel_words(const char *definition, int rc, char *out, size_t size)
+{
+	char *log = tracefs_instance_file_read(NULL, "error_log", NULL);
+	char *last = NULL, *at = log;
+
+	while (at && (at = strstr(at, "error: ")))
+		last = at += 7;
+	snprintf(out, size, "%s", strerror(-rc));
+	if (last && strstr(last, definition))
+		snprintf(out, size, "%.*s", (int)strcspn(last, "\n"), last);
+	free(log);
+}
+
+int probe_make(struct plan_event *event)
+{
+	char first[160] = "", words[128];
+
+	if (!event->steps || !event->ladder[0].definition)
+		return 0;
+	if (exists(event->system, event->name)) {
+		int rc = remove_probe(event->system, event->name);
+
+		if (rc == -EBUSY) {
+			/* Another recording has it on. It fetches what that one could have. */
+			event->made = true;
+			event->step = 0;
+			return 0;
+		}
+	}
+	for (size_t step = 0; step < event->steps; step++) {
+		int rc = command(event->ladder[step].definition);
+
+		if (!rc) {
+			event->made = true;
+			event->step = step;
+			free(event->reason);
+			event->reason = NULL;
+			if (*first)
+				plan_set_reason(event, "%s", first);
+			return 0;
+		}
+		if (rc == -EACCES || (rc == -EPERM && !step))
+			return rc;
+		kernel_words(event->ladder[step].definition, rc, words, sizeof(words));
+		if (!step)
+			snprintf(first, sizeof(first), "%s", words);
+	}
+	event->steps = 0;
+	plan_set_reason(event, "the kernel refuses the probe: %s", first);
+	return 0;
+}
+
+void probe_give_up(struct plan_event *event, const char *reason)
+{
+	if (event->made)
+		remove_probe(event->system, event->name);
+	event->made = false;
+	event->steps = 0;
+	plan_set_reason(event, "%s", reason);
+}
+
+size_t probes_remove(struct plan *plan)
+{
+	size_t left = 0;
+
+	for (size_t i = plan->count; i-- > 0;) {
+		struct plan_event *event = &plan->events[i];
+
+		if (!event->made)
+			continue;
+		int rc = remove_probe(event->system, event->name);
+		left += rc && rc != -EBUSY && rc != -ENOENT;
+		event->made = false;
+	}
+	return left;
+}
+
+size_t probes_remove_unused(void)
+{
+	static const char *const groups[] = {CATALOGUE_GROUP, CATALOGUE_GROUP_TLBI};
+	size_t removed = 0;
+
+	for (size_t g = 0; g < sizeof(groups) / sizeof(*groups); g++) {
+		char **events = tracefs_system_events(NULL, groups[g]);
+
+		for (char **at = events; at && *at; at++)
+			removed += !remove_probe(groups[g], *at);
+		tracefs_list_free(events);
+	}
+	return removed;
+}
+
+/* "  NAME   HITS   MISSES" a line; misses of a return probe are entries without a return. */
+uint64_t probes_missed(const struct plan *plan)
+{
+	char *profile = tracefs_instance_file_read(NULL, "kprobe_profile", NULL);
+	uint64_t missed = 0;
+	char *save = NULL;
+
+	for (char *line = profile ? strtok_r(profile, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char name[PLAN_NAME_SIZE];
+		unsigned long long hits, misses;
+
+		if (sscanf(line, " %63s %llu %llu", name, &hits, &misses) != 3)
+			continue;
+		for (size_t i = 0; i < plan->count; i++)
+			if (plan->events[i].made && !strcmp(plan->events[i].name, name)) {
+				missed += misses;
+				break;
+			}
+	}
+	free(profile);
+	return missed;
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/recover.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+#include "capture/child.h"
+#include "capture/probes.h"
+
+#define PAUSE_NS       20000000
+#define RECORDER_TRIES 250 /* 5 s */
+#define CHILD_TRIES    15000 /* 5 min: a large file */
+
+static void nap(void)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	nanosleep(&pause, NULL);
+}
+
+void recover_end_recorders(pid_t group)
+{
+	/* A recorder takes SIGUSR1 as: read what there is, then end. */
+	for (int i = 0; i < RECORDER_TRIES && !kill(-group, i ? 0 : SIGUSR1); i++)
+		nap();
+	kill(-group, SIGKILL);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* True for PART.ANYTHING.cpuN. */
+static bool is_piece(const char *name, const char *part)
+{
+	size_t size = strlen(part);
+	const char *cpu = strrchr(name, '.');
+
+	return !strncmp(name, part, size) && name[size] == '.' && cpu && !strncmp(cpu, ".cpu", 4) &&
+	       isdigit((unsigned char)cpu[4]);
+}
+
+int recover_parts(const char *directory, const char *part)
+{
+	char *argv[1030] = {"trace-cmd", "restore", "-o"};
+	struct child child = CHILD_NONE;
+	struct dirent *entry;
+	size_t count = 4;
+	bool data = false;
+	int rc = -ENOMEM;
+
+	DIR *dir = opendir(directory);
+	if (!dir)
+		return -errno;
+	if (asprintf(&argv[3], "%s/%s", directory, part) < 0)
+		argv[3] = NULL;
+	while (argv[3] && count < 1028 && (entry = readdir(dir))) {
+		struct stat st;
+
+		if (!is_piece(entry->d_name, part))
+			continue;
+		data |= !fstatat(dirfd(dir), entry->d_name, &st, 0) && st.st_size > 0;
+		if (asprintf(&argv[count], "%s/%s", directory, entry->d_name) < 0)
+			break;
+		count++;
+	}
+	closedir(dir);
+	argv[count] = NULL;
+	qsort(argv + 4, count - 4, sizeof(*argv), by_text);
+	if (!data) {
+		rc = argv[3] ? -ENODATA : -ENOMEM;
+		goto out;
+	}
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
+	rc = child_fork(&child, argv, &setup);
+	if (!rc)
+		rc = child_release(&child);
+	for (int i = 0; !rc && !child_ended(&child) && i < CHILD_TRIES; i++)
+		nap();
+	if (!rc && (!child_ended(&child) || child.status))
+		rc = -EIO;
+	child_destroy(&child);
+	if (null >= 0)
+		close(null);
+	for (size_t i = 4; i < count && !rc; i++)
+		unlink(argv[i]);
+out:
+	for (size_t i = 3; i < count; i++)
+		free(argv[i]);
+	return rc;
+}
+
+/* ---- after recordings whose tlbcapture is gone ---- */
+
+static void tell(recover_note *note, void *context, bool good, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+static void tell(recover_note *note, void *context, bool good, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	note(text, good, context);
+}
+
+/* True if PID is a tlbcapture. */
+static bool is_alive(pid_t pid)
+{
+	char path[48], comm[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(comm, sizeof(comm), file))
+		comm[0] = '\0';
+	fclose(file);
+	return !strcmp(comm, "tlbcapture\n");
+}
+
+/* True if PROCESS is a trace-cmd with the argument NAME. */
+static bool records_into(const char *process, const char *name)
+{
+	char path[300], text[4096];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%s/cmdline", process);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (size <= 0)
+		return false;
+	text[size] = '\0';
+	const char *slash = strrchr(text, '/');
+	if (strcmp(slash ? slash + 1 : text, "trace-cmd"))
+		return false;
+	for (ssize_t at = 0; at < size && !found; at += (ssize_t)strlen(text + at) + 1)
+		found = !strcmp(text + at, name);
+	return found;
+}
+
+/* Sends SIG to every trace-cmd that records into instance NAME. Returns how many there are. */
+static int signal_recorders(const char *name, int sig)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int count = 0;
+
+	while (proc && (entry = readdir(proc))) {
+		if (!isdigit((unsigned char)entry->d_name[0]) || !records_into(entry->d_name, name))
+			continue;
+		count++;
+		kill(atoi(entry->d_name), sig);
+	}
+	if (proc)
+		closedir(proc);
+	return count;
+}
+
+/* Ends whatever records into NAME: in peace if it still can. */
+static void end_recording(const char *name, recover_note *note, void *context)
+{
+	static const int signals[] = {SIGINT, SIGUSR1, SIGKILL};
+	int count = 0;
+
+	for (size_t s = 0; s < sizeof(signals) / sizeof(*signals); s++) {
+		int left = signal_recorders(name, signals[s]);
+
+		if (!count)
+			count = left;
+		for (int i = 0; left && i < RECORDER_TRIES; i++) {
+			nap();
+			left = signal_recorders(name, 0);
+		}
+		if (!left)
+			break;
+	}
+	if (count)
+		tell(note, context, true, "ended %d recorders of %s", count, name);
+}
+
+/* The pid in ".FILE.PID.part", 0 if it is no such name. */
+static pid_t part_pid(const char *name)
+{
+	size_t size = strlen(name);
+	const char *end = name + size - 5;
+
+	if (size < 9 || *name != '.' || strcmp(end, ".part"))
+		return 0;
+	const char *start = end;
+	while (start > name + 2 && isdigit((unsigned char)start[-1]))
+		start--;
+	return start[-1] == '.' && start < end ? (pid_t)atoi(start) : 0;
+}
+
+/* Puts the finished PART in its place: FILE, or FILE.PID if there is one already. */
+static int place(int dir, const char *part, pid_t pid, char *name, size_t name_size)
+{
+	char tail[32];
+	int tail_size = snprintf(tail, sizeof(tail), ".%d.part", pid);
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, name_size, "%.*s", (int)strlen(part) - tail_size - 1, part + 1);
+		if (i) {
+			size_t used = strlen(name);
+
+			snprintf(name + used, name_size - used, ".%d", pid);
+		}
+		if (!linkat(dir, part, dir, name, 0))
+			return unlinkat(dir, part, 0) ? -errno : 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static int recover_file(const char *directory, int dir, const char *part, recover_note *note,
+			void *context)
+{
+	pid_t pid = part_pid(part);
+	char name[NAME_MAX + 32];
+	struct stat st;
+
+	if (!pid || is_alive(pid) || fstatat(dir, part, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	int rc = recover_parts(directory, part);
+	if (rc && rc != -ENODATA) {
+		tell(note, context, false, "%s/%s: trace-cmd cannot make a file of the pieces",
+		     directory, part);
+		return 1;
+	}
+	if (fstatat(dir, part, &st, 0) || !st.st_size) {
+		unlinkat(dir, part, 0);
+		tell(note, context, true, "%s/%s: was empty, removed", directory, part);
+		return 0;
+	}
+	rc = place(dir, part, pid, name, sizeof(name));
+	if (rc) {
+		tell(note, context, false, "%s/%s: %s", directory, part, strerror(-rc));
+		return 1;
+	}
+	tell(note, context, true, "%s/%s: recovered, %.1f MB", directory, name,
+	     (double)st.st_size / 1e6);
+	return 0;
+}
+
+static int recover_directory(const char *directory, recover_note *note, void *context)
+{
+	struct dirent *entry;
+	char **parts = NULL;
+	size_t count = 0;
+	int failed = 0;
+	DIR *dir = opendir(directory);
+
+	if (!dir) {
+		tell(note, context, false, "%s: %s", directory, strerror(errno));
+		return 1;
+	}
+	/* A list first: names come and go below. */
+	while ((entry = readdir(dir))) {
+		if (!part_pid(entry->d_name))
+			continue;
+		char **grown = reallocarray(parts, count + 1, sizeof(*parts));
+		char *copy = grown ? strdup(entry->d_name) : NULL;
+
+		if (grown)
+			parts = grown;
+		if (!copy)
+			break;
+		parts[count++] = copy;
+	}
+	for (size_t i = 0; i < count; i++) {
+		failed += recover_file(directory, dirfd(dir), parts[i], note, context);
+		free(parts[i]);
+	}
+	free(parts);
+	closedir(dir);
+	return failed;
+}
+
+static int remove_instance(const char *name, recover_note *note, void *context)
+{
+	char *path = tracefs_get_tracing_file("instances"), *full = NULL;
+	int rc = path && asprintf(&full, "%s/%s", path, name) >= 0 ? -EBUSY : -ENOMEM;
+
+	for (int i = 0; i < 100 && rc == -EBUSY; i++) {
+		if (i)
+			nap();
+		rc = rmdir(full) ? -errno : 0;
+	}
+	if (rc == -ENOENT)
+		rc = 0;
+	tell(note, context, !rc, rc ? "instances/%s: %s" : "instances/%s: removed%s", name,
+	     rc ? strerror(-rc) : "");
+	free(full);
+	if (path)
+		tracefs_put_tracing_file(path);
+	return rc != 0;
+}
+
+/* Calls EACH for each instance whose tlbcapture is gone. */
+static int for_each_orphan(int (*each)(const char *, recover_note *, void *), recover_note *note,
+			   void *context)
+{
+	char **names = tracefs_instances(NULL);
+	int failed = 0;
+
+	for (char **at = names; at && *at; at++) {
+		if (strncmp(*at, RECOVER_INSTANCE, strlen(RECOVER_INSTANCE)) ||
+		    is_alive(atoi(*at + strlen(RECOVER_INSTANCE))))
+			continue;
+		failed += each(*at, note, context);
+	}
+	tracefs_list_free(names);
+	return failed;
+}
+
+static int end_each(const char *name, recover_note *note, void *context)
+{
+	end_recording(name, note, context);
+	return 0;
+}
+
+int recover_all(char *const directories[], recover_note *note, void *context)
+{
+	static char here[] = ".";
+	char *const only_here[] = {here, NULL};
+	int failed;
+
+	/* The pieces need the events' formats: recorders, files, instances, probes. */
+	failed = for_each_orphan(end_each, note, context);
+	for (char *const *at = *directories ? directories : only_here; *at; at++)
+		failed += recover_directory(*at, note, context);
+	failed += for_each_orphan(remove_instance, note, context);
+	int lock = probes_lock();
+	if (lock >= 0) {
+		size_t removed = probes_remove_unused();
+
+		if (removed)
+			tell(note, context, true, "%zu probes removed", removed);
+		close(lock);
+	} else {
+		tell(note, context, false,
+		     "probes are left alone: a recording is starting or ending (%s)",
+		     strerror(-lock));
+		failed++;
+	}
+	return failed;
+}
