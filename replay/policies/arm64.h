@@ -65,7 +65,6 @@
 	[POINT_NUMA] = {                                                                           \
 		[LEVEL_PTE] = {{B(HULL, LEAF)}}, [LEVEL_CONTPTE] = {{B(HULL, LEAF)}},              \
 		[LEVEL_PMD] = {{B(HULL, LEAF), B(HULL, LEAF)}},                                    \
-		[LEVEL_HUGETLB] = {{B(HULL, LEAF)}},                                               \
 	},                                                                                         \
 	[POINT_FORK] = {[LEVEL_MM] = {{B(MM, WALK)}}},                                             \
 	[POINT_MIGRATE] = {                                                                        \

@@ -48,6 +48,18 @@ static inline unsigned int set_count(const struct policy_view *view, const uint6
 	return n;
 }
 
+/* The CPUs that run MM now, lazy ones left out. It lies in the view's set. */
+static inline const uint64_t *set_active(const struct policy_view *view, uint32_t mm)
+{
+	const uint64_t *lazy;
+
+	set_copy(view, view->set, view->loaded(view, mm));
+	lazy = view->lazy(view);
+	for (unsigned int w = 0; w < view->words; w++)
+		view->set[w] &= ~lazy[w];
+	return view->set;
+}
+
 /* Is there a CPU in SET other than CPU? */
 static inline bool set_others(const struct policy_view *view, const uint64_t *set, unsigned int cpu)
 {

@@ -68,19 +68,12 @@ static void make_global(struct invlpgb_state *s, uint32_t mm)
 static void consider(const struct policy_view *view, const struct invlpgb_params *params,
 		     struct invlpgb_state *s, const struct tlb_event *event)
 {
-	const uint64_t *loaded, *lazy;
-	unsigned int active = 0;
-
 	if (event->tid % (uint64_t)params->sample !=
 	    event->time_ns / (uint64_t)params->jiffy % (uint64_t)params->sample)
 		return;
-	loaded = view->loaded(view, event->mm);
-	if (!set_others(view, loaded, event->cpu))
+	if (!set_others(view, view->loaded(view, event->mm), event->cpu))
 		return; /* nobody was interrupted */
-	lazy = view->lazy(view);
-	for (unsigned int w = 0; w < view->words; w++)
-		active += (unsigned int)__builtin_popcountll(loaded[w] & ~lazy[w]);
-	if (active > params->active)
+	if (set_count(view, set_active(view, event->mm)) > params->active)
 		make_global(s, event->mm);
 }
 

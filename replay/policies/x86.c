@@ -83,13 +83,13 @@ static bool switch_flushes(struct x86_state *s, const struct x86_params *params,
  */
 static void bump(struct x86_state *s, const struct policy_view *view, uint32_t mm)
 {
-	const uint64_t *loaded = view->loaded(view, mm), *lazy = view->lazy(view);
+	const uint64_t *active = set_active(view, mm);
 	uint32_t generation = ++*generation_of(s, mm);
 
 	if (!cpus_ready(s, view))
 		return;
 	for (unsigned int w = 0; w < view->words; w++) {
-		uint64_t reached = loaded[w] & ~lazy[w];
+		uint64_t reached = active[w];
 
 		while (reached) {
 			struct x86_cpu *cpu = &s->cpus[w * 64 + (unsigned int)__builtin_ctzll(reached)];

@@ -70,10 +70,12 @@ static const struct {
 	{POINT_PROT_NONE_RW, LEVEL_PTE, "B hull leaf", "=", ""},
 	{POINT_PROT_NONE_RW, LEVEL_CONTPTE, "B hull leaf", "=", ""},
 	{POINT_PROT_NONE_RW, LEVEL_PMD, "B hull leaf; B hull leaf", "=", ""},
+	{POINT_PROT_NONE_RW, LEVEL_HUGETLB, "B hull leaf", "=", ""},
 	{POINT_FORK, LEVEL_MM, "B mm", "=", "I mm lazy"},
 	{POINT_MIGRATE, LEVEL_PTE, "B page batched", "=", "I mm late"},
 	{POINT_MIGRATE, LEVEL_CONTPTE, "B block; B page batched", "=", "I mm late"},
 	{POINT_MIGRATE, LEVEL_PMD, "B block", "=", "I mm lazy"},
+	{POINT_MIGRATE, LEVEL_HUGETLB, "B block", "=", "I page/block"},
 	{POINT_RECLAIM, LEVEL_PTE, "B page batched", "=", "I mm late"},
 	{POINT_RECLAIM, LEVEL_CONTPTE, "B block; B page batched", "=", "I mm late"},
 	{POINT_RECLAIM, LEVEL_PMD, "*", "=", "*"},
@@ -227,6 +229,9 @@ static void check_registry(void)
 	for (size_t i = 0; policies[i]; i++) {
 		const struct policy *p = policies[i];
 
+		char err[256] = "";
+
+		CHECK(!policy_check(p, err, sizeof(err)) && !*err);
 		CHECK(p->api == POLICY_API);
 		CHECK(p->name && *p->name && p->summary && *p->summary && p->source && *p->source && p->omits);
 		CHECK(policy_find(p->name) == p);
