@@ -53,7 +53,11 @@ REPLAY_LIB := $(filter-out replay/main.c,$(REPLAY))
 all: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so compile_commands.json
 
 $(B)/tlbreplay: $(call objects,$(REPLAY) $(COMMON))
-$(B)/tlbreplay: LIBS = $(call pkg_libs,$(PKGS_REPLAY)) -lm
+# What the installed headers declare, for policies from shared objects. Nothing else: a name that we
+# export would take the place of theirs.
+EXPORTS := arm64_* x86_* policy_* policies param_* number_* point_name level_name scope_name staleness_name
+$(B)/tlbreplay: LIBS = $(call pkg_libs,$(PKGS_REPLAY)) -lm -ldl \
+	$(patsubst %,'-Wl$(comma)--export-dynamic-symbol=%',$(EXPORTS))
 $(B)/tlbcapture: $(call objects,$(CAPTURE) $(COMMON))
 $(B)/tlbcapture: LIBS = $(call pkg_libs,$(PKGS_CAPTURE)) -lm
 $(B)/tlbreport: $(call objects,$(ANALYSIS) $(COMMON))
@@ -80,7 +84,7 @@ UNIT_BIN  := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT))
 TOOLS_BIN := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(TOOLS))
 $(UNIT_BIN) $(TOOLS_BIN): $(B)/tests/%: $(B)/tests/%.o $(call objects,$(REPLAY_LIB) $(COMMON))
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call pkg_libs,$(PKGS_TESTS)) -lm
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call pkg_libs,$(PKGS_TESTS)) -lm -ldl
 
 # The example workloads: plain C that needs nothing of the rest.
 check: $(B)/examples/forkwp $(B)/examples/workload
@@ -141,14 +145,19 @@ BENCH_TOOLS := $(filter $(addprefix $(B)/tests/tools/,gentrace measure bytesum t
 bench: $(BENCH_TOOLS) $(if $(wildcard replay/main.c),$(B)/tlbreplay)
 	$(Q)BUILD=$(B) tests/bench.sh $(BENCH)
 
-install: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so
+install: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so install-headers
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(DOCDIR) \
-	  $(DESTDIR)$(INCDIR)/replay $(DESTDIR)$(INCDIR)/schema $(DESTDIR)$(INCDIR)/common
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(DOCDIR)/examples
 	$(Q)install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 docs/*.1 $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 644 README.md LICENSE CHANGELOG.md docs/*.md schema/results.sql $(DESTDIR)$(DOCDIR)
+	$(Q)install -m 644 examples/policy-template.c $(DESTDIR)$(DOCDIR)/examples
+
+# What a policy from outside is built with: examples/policy-template.c.
+install-headers:
+	$(Q)install -d $(DESTDIR)$(INCDIR)/replay/policies $(DESTDIR)$(INCDIR)/schema $(DESTDIR)$(INCDIR)/common
 	$(Q)install -m 644 replay/policy.h $(DESTDIR)$(INCDIR)/replay
+	$(Q)install -m 644 replay/policies/*.h $(DESTDIR)$(INCDIR)/replay/policies
 	$(Q)install -m 644 schema/event.h schema/terms.h $(DESTDIR)$(INCDIR)/schema
 	$(Q)install -m 644 common/param.h $(DESTDIR)$(INCDIR)/common
 
@@ -166,4 +175,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all deps demo check bench guard fuzz lab lab-deps truth install clean gen
+.PHONY: all deps demo check bench guard fuzz lab lab-deps truth install install-headers clean gen

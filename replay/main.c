@@ -9,6 +9,7 @@
  *	interpret.c, identity.c     raw events -> normalised ones (schema/event.h): who, where, what
  *	engine.c, pages.c           normalised events -> counts, bounds and exposures per policy
  *	policies.c, policies/       what each policy does
+ *	plugin.c                    the same from a shared object
  *	results.c                   counts -> SQLite (schema/results.sql)
  *	replay.c                    drives all of it for one recording
  *	dump.c                      --dump
@@ -36,7 +37,8 @@ static void usage(FILE *out)
 	      "Replays recordings (trace.dat) of page faults and TLB invalidations through flush policies\n"
 	      "and writes what each would have done into an SQLite database; see tlbreport.\n"
 	      "\n"
-	      "  -p, --policy SPEC   a policy and its parameters; may be repeated, also with one name\n"
+	      "  -p, --policy SPEC   a policy and its parameters; may be repeated, also with one name; a\n"
+	      "                      name with a '/' is a shared object (it is run: trust it)\n"
 	      "                      (default: arm64-broadcast, arm64-local, x86)\n"
 	      "  -o, --output DB     the database, replaced as a whole (default: results.db)\n"
 	      "      --append        add to the database instead\n"
@@ -70,7 +72,7 @@ static void catch_signals(void)
 static int list_policies(void)
 {
 	for (size_t i = 0; policies[i]; i++)
-		printf("%-16s %s\n", policies[i]->name, policies[i]->summary);
+		printf("%-19s %s\n", policies[i]->name, policies[i]->summary);
 	return EXIT_FINE;
 }
 
@@ -81,40 +83,51 @@ static int list_costs(void)
 	return EXIT_FINE;
 }
 
-static void print_table(const struct policy *policy)
+static void print_action(const struct policy_action *act)
 {
 	static const char *const reaches[] = {"page", "block", "hull", "mm", "all"};
 	static const char *const waits[] = {"", ", batched", ", deferred"};
 
+	printf("%s %s%s%s%s%s%s", scope_name(act->scope), reaches[act->reach], waits[act->wait],
+	       act->flags & ACT_KEEP_WALK ? ", walk caches kept" : "",
+	       act->flags & ACT_LAZY ? ", lazy CPUs too" : "",
+	       act->flags & ACT_SET ? ", the CPUs that the hook names" : "",
+	       act->flags & ACT_NOTIFY ? ", notify" : "");
+	if (act->times > 1)
+		printf(", %u times", act->times);
+	putchar('\n');
+}
+
+static void print_table(const struct policy *policy)
+{
 	for (unsigned int point = 0; point < NR_POINTS; point++)
 		for (unsigned int level = 0; level < NR_LEVELS; level++) {
 			const struct policy_cell *cell = &policy->table[point][level];
 
 			for (unsigned int i = 0; i < POLICY_ACTIONS; i++) {
-				const struct policy_action *act = &cell->act[i];
-
-				if (act->scope == SCOPE_NONE)
+				if (cell->act[i].scope == SCOPE_NONE)
 					break;
-				printf("  %-14s %-8s %s %s%s%s%s%s\n", i ? "" : point_name(point),
-				       i ? "" : level_name(level), scope_name(act->scope),
-				       reaches[act->reach], waits[act->wait],
-				       act->flags & ACT_KEEP_WALK ? ", walk caches kept" : "",
-				       act->flags & ACT_LAZY ? ", lazy CPUs too" : "",
-				       act->flags & ACT_NOTIFY ? ", notify" : "");
+				printf("  %-14s %-8s ", i ? "" : point_name(point), i ? "" : level_name(level));
+				print_action(&cell->act[i]);
 			}
 		}
 }
 
 static int help_policy(const char *name)
 {
-	const struct policy *policy = policy_find(name);
+	char err[512];
+	const struct policy *policy = replay_find_policy(name, err, sizeof(err));
 
 	if (!policy) {
-		msg_error("no policy '%s' (see --list-policies)", name);
-		return EXIT_USAGE;
+		int saved = errno;
+
+		msg_error("%s", err);
+		return saved == EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	printf("%s: %s\n\nModels: %s\nDoes not model: %s\n", policy->name, policy->summary, policy->source,
 	       policy->omits);
+	if (policy->beyond)
+		printf("Beyond its table: %s\n", policy->beyond);
 	if (policy->params) {
 		printf("\nParameters:\n");
 		param_help(stdout, policy->params);
@@ -200,14 +213,16 @@ int main(int argc, char **argv)
 	const char *output = "results.db";
 	bool append = false, dumping = false;
 	char err[512];
-	int status = EXIT_USAGE, option;
+	int status = EXIT_USAGE, option, ret;
 
 	msg_program = "tlbreplay";
 	while ((option = getopt_long(argc, argv, "p:o:hV", longs, NULL)) != -1) {
 		switch (option) {
 		case 'p':
-			if (replay_add_policy(&options, optarg, err, sizeof(err))) {
+			ret = replay_add_policy(&options, optarg, err, sizeof(err));
+			if (ret) {
 				msg_error("%s", err);
+				status = ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 				goto out;
 			}
 			break;

@@ -11,6 +11,7 @@
 #include "common/param.h"
 #include "replay/decode.h"
 #include "replay/interpret.h"
+#include "replay/plugin.h"
 #include "replay/policy.h"
 #include "replay/trace.h"
 #include "schema/catalogue.h"
@@ -26,8 +27,12 @@ static int read_params(struct policy_instance *inst, const char *text, char *err
 	int ret;
 
 	/* One table over one block: the policy's struct, and the common one behind it. */
-	for (const struct param *p = inst->policy->params; p && p->name; p++)
-		own++;
+	for (const struct param *p = inst->policy->params; p && p->name; p++, own++)
+		for (const struct param *c = common_params; c->name; c++)
+			if (!strcmp(p->name, c->name)) {
+				snprintf(err, err_size, "its parameter '%s' is one that every policy has", p->name);
+				return -EINVAL;
+			}
 	for (const struct param *p = common_params; p->name; p++)
 		common++;
 	size_t offset = (inst->policy->params_size + 15) & ~(size_t)15;
@@ -53,29 +58,40 @@ static int read_params(struct policy_instance *inst, const char *text, char *err
 	return ret;
 }
 
+const struct policy *replay_find_policy(const char *name, char *err, size_t err_size)
+{
+	const struct policy *policy;
+
+	if (strchr(name, '/'))
+		return plugin_load(name, err, err_size);
+	policy = policy_find(name);
+	if (!policy) {
+		snprintf(err, err_size, "no policy '%s' (see --list-policies)", name);
+		errno = EINVAL;
+	}
+	return policy;
+}
+
+/* How much of SPEC is the policy's name. Folders of a file's name may hold colons. */
+static size_t name_length(const char *spec)
+{
+	size_t n = strcspn(spec, ":/");
+
+	if (spec[n] == '/') {
+		n = (size_t)(strrchr(spec, '/') - spec);
+		n += strcspn(spec + n, ":");
+	}
+	return n;
+}
+
 int replay_add_policy(struct replay_options *options, const char *spec, char *err, size_t err_size)
 {
-	char reason[400];
-	const char *colon = strchr(spec, ':');
-	size_t n = colon ? (size_t)(colon - spec) : strlen(spec);
+	size_t n = name_length(spec);
 	struct policy_instance *more, *inst;
-	char *name = strndup(spec, n);
+	char reason[400];
+	char *name;
 	int ret;
 
-	more = realloc(options->policies, (options->nr_policies + 1) * sizeof(*more));
-	if (!name || !more) {
-		free(name);
-		snprintf(err, err_size, "out of memory");
-		return -ENOMEM;
-	}
-	options->policies = more;
-	inst = &more[options->nr_policies];
-	*inst = (struct policy_instance){.policy = policy_find(name)};
-	free(name);
-	if (!inst->policy) {
-		snprintf(err, err_size, "no policy '%.*s' (see --list-policies)", (int)n, spec);
-		return -EINVAL;
-	}
 	for (unsigned int i = 0; i < options->nr_policies; i++)
 		if (!strcmp(options->policies[i].spec, spec)) {
 			snprintf(err, err_size, "policy '%s' is given twice with the same parameters", spec);
@@ -85,14 +101,29 @@ int replay_add_policy(struct replay_options *options, const char *spec, char *er
 		snprintf(err, err_size, "more than 64 policies");
 		return -EINVAL;
 	}
+	more = realloc(options->policies, (options->nr_policies + 1) * sizeof(*more));
+	if (more)
+		options->policies = more;
+	name = strndup(spec, n);
+	if (!name || !more) {
+		free(name);
+		snprintf(err, err_size, "out of memory");
+		return -ENOMEM;
+	}
+	inst = &more[options->nr_policies];
+	*inst = (struct policy_instance){.policy = replay_find_policy(name, err, err_size)};
+	ret = inst->policy ? 0 : -errno;
+	free(name);
+	if (ret)
+		return ret;
 	inst->spec = strdup(spec);
 	if (!inst->spec) {
 		snprintf(err, err_size, "out of memory");
 		return -ENOMEM;
 	}
-	inst->given = colon ? inst->spec + n + 1 : inst->spec + n;
+	inst->given = inst->spec + n + (spec[n] == ':');
 	options->nr_policies++;
-	if (colon && !colon[1]) {
+	if (spec[n] && !spec[n + 1]) {
 		snprintf(err, err_size, "policy '%s': nothing behind the colon", spec);
 		return -EINVAL;
 	}

@@ -23,8 +23,15 @@ struct replay_error {
 };
 
 /*
+ * The policy NAME: a built-in one or, if there is a '/' in it, that of a shared object (replay/plugin.h).
+ * NULL and errno, with the reason in ERR.
+ */
+const struct policy *replay_find_policy(const char *name, char *err, size_t err_size);
+
+/*
  * Adds the policy SPEC, "NAME" or "NAME:key=value,...". Returns 0, or -EINVAL with the reason in ERR:
- * no such policy, a bad parameter, the same spec twice.
+ * no such policy, a bad parameter, the same spec twice; or another -errno: its shared object cannot be
+ * loaded.
  */
 int replay_add_policy(struct replay_options *options, const char *spec, char *err, size_t err_size);
 void replay_options_free(struct replay_options *options);
