@@ -10,6 +10,7 @@
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
+COMPDIR ?= $(PREFIX)/share/bash-completion/completions
 MANDIR  ?= $(PREFIX)/share/man
 DOCDIR  ?= $(PREFIX)/share/doc/tlbreplay
 INCDIR  ?= $(PREFIX)/include/tlbreplay
@@ -150,6 +151,14 @@ install: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so install-headers
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(DOCDIR)/examples
 	$(Q)install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 docs/*.1 $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(LIBDIR)/tlbreplay \
+	  $(DESTDIR)$(COMPDIR) $(DESTDIR)$(DOCDIR)/pictures
+	$(Q)install -m 644 docs/*.3 $(DESTDIR)$(MANDIR)/man3
+	$(Q)install -m 644 docs/*.5 $(DESTDIR)$(MANDIR)/man5
+	$(Q)install -m 755 $(B)/tlbtrace.so $(DESTDIR)$(LIBDIR)/tlbreplay
+	$(Q)install -m 644 docs/completion.bash $(DESTDIR)$(COMPDIR)/tlbreplay
+	$(Q)for p in $(filter-out tlbreplay,$(PROGRAMS)); do ln -sf tlbreplay $(DESTDIR)$(COMPDIR)/$$p; done
+	$(Q)install -m 644 docs/pictures/* $(DESTDIR)$(DOCDIR)/pictures
 	$(Q)install -m 644 README.md LICENSE CHANGELOG.md docs/*.md schema/results.sql $(DESTDIR)$(DOCDIR)
 	$(Q)install -m 644 examples/policy-template.c $(DESTDIR)$(DOCDIR)/examples
 

@@ -29,7 +29,7 @@ for page; do
 	for picture in "$in"/*.svg; do
 		[ -e "$picture" ] || continue
 		if [ "$update" ]; then
-			cp "$picture" docs/pictures/
+			sed '1a <!-- SPDX-License-Identifier: GPL-2.0-or-later -->' "$picture" >"docs/pictures/${picture##*/}"
 		else
 			[ -e "docs/pictures/${picture##*/}" ] || { echo "FAIL: no docs/pictures/${picture##*/}"; exit 1; }
 		fi

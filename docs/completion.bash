@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bash completion for tlbreplay, tlbreport, tlbcapture and tlbexport. Options, policies, presets and reports
+# come from the programs themselves. Source it, or install it as completions/tlbreplay (make install does).
+
+# The options that "$1 --help" names.
+_tlb_options() {
+	"$1" --help 2>/dev/null | grep -oE -e '(^|[][ |,(])--?[a-zA-Z][a-zA-Z-]*=?' | tr -d '][ |,(' | sort -u
+}
+
+_tlb_files() {
+	local IFS=$'\n' pattern=$1 cur=$2
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -X "!$pattern" -- "$cur"; compgen -d -- "$cur")
+}
+
+_tlb_words() {
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+_tlbreplay() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} before=
+	[ "$COMP_CWORD" -lt 2 ] || before=${COMP_WORDS[COMP_CWORD - 2]}
+	# bash takes "=" for a word of its own.
+	[ "$cur" != = ] || { before=$prev prev='=' cur=; }
+	case $before$prev in
+	--help-policy=)
+		_tlb_words "$("$1" --list-policies 2>/dev/null | cut -d ' ' -f 1)" "$cur"
+		return
+		;;
+	esac
+	case $prev in
+	-p | --policy)
+		case $cur in
+		*/*) _tlb_files '*.so' "$cur" ;;
+		*) _tlb_words "$("$1" --list-policies 2>/dev/null | cut -d ' ' -f 1)" "$cur" ;;
+		esac
+		return
+		;;
+	--cost)
+		_tlb_words "$("$1" --list-costs 2>/dev/null | cut -d ' ' -f 1)" "$cur"
+		return
+		;;
+	-o | --output)
+		_tlb_files '*.db' "$cur"
+		return
+		;;
+	esac
+	case $cur in
+	-*) _tlb_words "$(_tlb_options "$1")" "$cur" ;;
+	*) _tlb_files '*.dat' "$cur" ;;
+	esac
+}
+
+_tlbreport() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} reports db=
+	reports=$("$1" list 2>/dev/null | cut -d ' ' -f 1)
+	case $prev in
+	--plot | -o)
+		_tlb_files '*.@(png|svg|html)' "$cur"
+		return
+		;;
+	help)
+		_tlb_words "$reports" "$cur"
+		return
+		;;
+	--trace)
+		[ "$COMP_CWORD" -lt 2 ] || db=${COMP_WORDS[1]}
+		_tlb_words "$("$1" "$db" traces --csv 2>/dev/null | sed '1d; s/,.*//')" "$cur"
+		return
+		;;
+	--policy | --limit | --table)
+		COMPREPLY=()
+		return
+		;;
+	esac
+	case $cur in
+	-*) _tlb_words "$(_tlb_options "$1")" "$cur" ;;
+	*)
+		if [ "$COMP_CWORD" -eq 1 ]; then
+			_tlb_files '*.db' "$cur"
+			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "list help" -- "$cur")
+		else
+			_tlb_words "$reports $("$1" --help | sed -n 's/^ *tlbreport DB \([a-z]*\) .*/\1/p')" "$cur"
+		fi
+		;;
+	esac
+}
+
+_tlbcapture() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		if [ "${COMP_WORDS[i]}" = -- ]; then
+			mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
+			return
+		fi
+	done
+	case $prev in
+	-o)
+		_tlb_files '*.dat' "$cur"
+		return
+		;;
+	--compression)
+		_tlb_words "zstd none" "$cur"
+		return
+		;;
+	-d | -b)
+		COMPREPLY=()
+		return
+		;;
+	esac
+	_tlb_words "$(_tlb_options "$1") --" "$cur"
+}
+
+_tlbexport() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	case $prev in
+	-o | --output)
+		_tlb_files '*.json' "$cur"
+		return
+		;;
+	--from | --to)
+		COMPREPLY=()
+		return
+		;;
+	esac
+	case $cur in
+	-*) _tlb_words "$(_tlb_options "$1")" "$cur" ;;
+	*) _tlb_files '*.dat' "$cur" ;;
+	esac
+}
+
+shopt -s extglob
+complete -F _tlbreplay tlbreplay
+complete -F _tlbreport tlbreport
+complete -F _tlbcapture tlbcapture
+complete -F _tlbexport tlbexport
