@@ -115,8 +115,6 @@ static pthread_barrier_t barrier;
 static struct worker workers[MAX_THREADS];
 static int holder_pipe[2];
 static pid_t holder;
-static struct rusage usage_begin, usage_end;
-static uint64_t begin_ns, end_ns;
 static uint64_t forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads;
 
 static long knob(int which)
@@ -392,13 +390,11 @@ static void parse_knobs(int argc, char **argv)
 	}
 }
 
-static struct rusage usage_now(void)
-{
+/* A moment, by the clock and by the kernel's counts of faults. */
+struct mark {
+	uint64_t ns;
 	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return usage;
-}
+};
 
 static uint64_t now_ns(void)
 {
@@ -408,7 +404,19 @@ static uint64_t now_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static void print_counts(void)
+/*
+ * No fault may come between the clock and the counts. So it is done twice: whatever the first time
+ * faults in (the clock's page, MARK's, which a fork may have write-protected) is there the second.
+ */
+static void mark_now(struct mark *mark)
+{
+	for (int i = 0; i < 2; i++) {
+		mark->ns = now_ns();
+		getrusage(RUSAGE_SELF, &mark->usage);
+	}
+}
+
+static void print_counts(const struct mark *begin, const struct mark *end)
 {
 	struct counts sum = {0};
 
@@ -435,9 +443,9 @@ static void print_counts(void)
 	       " munmap_calls=%" PRIu64 " swap_reads=%" PRIu64,
 	       forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads);
 	printf(" minflt=%ld majflt=%ld begin_ns=%" PRIu64 " end_ns=%" PRIu64 " seconds=%.3f\n",
-	       usage_end.ru_minflt - usage_begin.ru_minflt,
-	       usage_end.ru_majflt - usage_begin.ru_majflt, begin_ns, end_ns,
-	       (double)(end_ns - begin_ns) / 1e9);
+	       end->usage.ru_minflt - begin->usage.ru_minflt,
+	       end->usage.ru_majflt - begin->usage.ru_majflt, begin->ns, end->ns,
+	       (double)(end->ns - begin->ns) / 1e9);
 }
 
 static void prepare(struct worker *worker, long number)
@@ -455,6 +463,8 @@ static void prepare(struct worker *worker, long number)
 
 int main(int argc, char **argv)
 {
+	struct mark begin, end;
+
 	parse_knobs(argc, argv);
 	page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	memory = map((size_t)knob(PAGES));
@@ -462,11 +472,7 @@ int main(int argc, char **argv)
 		prepare(&workers[i], i);
 	pthread_barrier_init(&barrier, NULL, (unsigned int)knob(THREADS));
 
-	/* Twice: the first time may fault in what it needs itself. */
-	for (int i = 0; i < 2; i++) {
-		usage_begin = usage_now();
-		begin_ns = now_ns();
-	}
+	mark_now(&begin);
 	if (knob(SWAP)) {
 		swapped = map((size_t)knob(SWAP));
 		/* Not the same in two pages, or the swap device could hold them in nothing. */
@@ -480,8 +486,7 @@ int main(int argc, char **argv)
 	run(&workers[0]);
 	for (long i = 1; i < knob(THREADS); i++)
 		pthread_join(workers[i].thread, NULL);
-	end_ns = now_ns();
-	usage_end = usage_now();
-	print_counts();
+	mark_now(&end);
+	print_counts(&begin, &end);
 	return 0;
 }
