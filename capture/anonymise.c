@@ -1,9 +1,504 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A trace.dat of version 6 (trace-cmd.dat.v6(5)), one part after the other:
+ *
+ *   17 08 44 "tracing" "6\0" endian long-size page-size
+ *   header_page, header_event      name, 8-byte size, text
+ *   ftrace formats                 4-byte count, each 8-byte size, text
+ *   event formats                  count of systems, each name, count, each 8-byte size, text
+ *   kallsyms, printk, cmdlines     4-byte, 4-byte, 8-byte size, text
+ *   cpus
+ *   "options  \0"                  2-byte id, 4-byte size, bytes; to id 0. A buffer's option says where it is
+ *   "flyrecord\0"                  for each CPU 8-byte offset, 8-byte size; also once for each buffer
+ *   pages of the ring buffers
+ *
+ * The formats say where in an event of an id a comm, a path or an address lies. Everything is replaced
+ * where it stands, so that nothing moves.
+ */
 #include "capture/anonymise.h"
+
 #include <errno.h>
+#include <event-parse.h>
+#include <fcntl.h>
+#include <kbuffer.h>
+#include <stdio.h>
 #include <stdlib.h>
-struct anonymiser { bool shift; };
-struct anonymiser *anonymiser_new(bool shift) { (void)shift; errno = ENOSYS; return NULL; }
-void anonymiser_free(struct anonymiser *a) { free(a); }
-void anonymise_comm(const struct anonymiser *a, char comm[16]) { (void)a; (void)comm; }
-int anonymise_file(const struct anonymiser *a, const char *p, const char *c, uint64_t *b) { (void)a; (void)p; (void)c; (void)b; return -ENOSYS; }
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/child.h"
+#include "schema/catalogue.h"
+
+#define NR_IDS        65536
+#define COMM_SIZE     16
+#define MAX_FIELDS    6
+#define OPTION_BUFFER 3
+#define OPTION_UNAME  5
+#define PAUSE_NS      20000000
+#define PAUSES        30000 /* 10 min: a large file is compressed */
+#define SHIFT_UNIT    (UINT64_C(1) << 30) /* keeps what lies where in page tables of 2 levels */
+#define USER_END      (UINT64_C(1) << 47)
+#define VA_BITS       44 /* of a TLBI's operand: address >> 12 */
+
+struct anonymiser {
+	uint64_t key;
+	uint64_t shift; /* bytes, 0: none */
+};
+
+/* What to do to a field of an event. */
+enum treatment { REPLACE_COMM, REPLACE_DYNAMIC, SHIFT_ADDRESS, SHIFT_OPERAND };
+
+struct plan_of_id {
+	struct {
+		enum treatment what;
+		unsigned int offset, size;
+	} fields[MAX_FIELDS];
+	unsigned int count;
+};
+
+struct file {
+	unsigned char *data;
+	size_t size, at;
+	unsigned int page_size, cpus;
+	struct plan_of_id *ids;
+	struct tep_handle *tep;
+	const struct anonymiser *anonymiser;
+};
+
+struct anonymiser *anonymiser_new(bool shift)
+{
+	struct anonymiser *anonymiser = calloc(1, sizeof(*anonymiser));
+	uint64_t random[2];
+
+	if (!anonymiser || getrandom(random, sizeof(random), 0) != sizeof(random)) {
+		free(anonymiser);
+		return NULL;
+	}
+	anonymiser->key = random[0];
+	if (shift)
+		anonymiser->shift = (random[1] % 0x3fff + 1) * SHIFT_UNIT;
+	return anonymiser;
+}
+
+void anonymiser_free(struct anonymiser *anonymiser)
+{
+	free(anonymiser);
+}
+
+/* A keyed mix of the name: whoever has only the recording cannot go back by trying names. */
+static uint64_t mix(uint64_t key, const char *text, size_t size)
+{
+	uint64_t hash = key;
+
+	for (size_t i = 0; i < size && text[i]; i++) {
+		hash ^= (unsigned char)text[i];
+		hash *= UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+	}
+	hash ^= key >> 7;
+	hash *= UINT64_C(0xbf58476d1ce4e5b9);
+	return hash ^ hash >> 32;
+}
+
+static void replace_comm(const struct anonymiser *anonymiser, char *comm, size_t size)
+{
+	char token[24];
+
+	if (!size || !comm[0] || !strncmp(comm, "swapper/", 8) || !strncmp(comm, "<idle>", 6))
+		return;
+	uint64_t hash = mix(anonymiser->key, comm, size);
+	snprintf(token, sizeof(token), "t%08x", (unsigned int)hash);
+	memset(comm, 0, size);
+	memcpy(comm, token, strlen(token) < size ? strlen(token) : size - 1);
+}
+
+void anonymise_comm(const struct anonymiser *anonymiser, char comm[16])
+{
+	replace_comm(anonymiser, comm, COMM_SIZE);
+}
+
+static uint64_t shift(const struct anonymiser *anonymiser, uint64_t address)
+{
+	if (!address || address >= USER_END)
+		return address;
+	return (address + anonymiser->shift) & (USER_END - 1);
+}
+
+/* ---- reading the file's head ---- */
+
+static uint64_t take(struct file *f, unsigned int bytes)
+{
+	uint64_t value = 0;
+
+	if (f->size - f->at < bytes) {
+		f->at = f->size;
+		return 0;
+	}
+	memcpy(&value, f->data + f->at, bytes);
+	f->at += bytes;
+	return value;
+}
+
+/* SIZE bytes from here on; NULL if there are not that many. */
+static char *take_bytes(struct file *f, uint64_t size)
+{
+	char *at = (char *)f->data + f->at;
+
+	if (size > f->size - f->at)
+		return NULL;
+	f->at += size;
+	return at;
+}
+
+static char *take_string(struct file *f)
+{
+	char *at = (char *)f->data + f->at;
+	char *end = memchr(at, '\0', f->size - f->at);
+
+	return end ? take_bytes(f, (size_t)(end - at) + 1) : NULL;
+}
+
+/* Overwrites letters and digits, so that lines stay lines. */
+static void blank(char *text, uint64_t size)
+{
+	for (uint64_t i = 0; i < size; i++)
+		if ((unsigned char)text[i] > ' ')
+			text[i] = '.';
+}
+
+static bool is_user_address(const char *name)
+{
+	static const char *const names[] = {"addr", "raddr", "address", "start", "end", "ip", "upc"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static void add_treatment(struct plan_of_id *plan, enum treatment what, const struct tep_format_field *field)
+{
+	if (plan->count == MAX_FIELDS)
+		return;
+	plan->fields[plan->count].what = what;
+	plan->fields[plan->count].offset = (unsigned int)field->offset;
+	plan->fields[plan->count++].size = (unsigned int)field->size;
+}
+
+static void plan_event_fields(struct file *f, const char *system, const char *text, uint64_t size)
+{
+	const char *line = memmem(text, size, "\nID: ", 5);
+	struct tep_event *event = NULL;
+
+	/* A print format that it does not understand is no error here. */
+	tep_parse_event(f->tep, text, size, system);
+	if (line)
+		event = tep_find_event(f->tep, atoi(line + 5));
+	if (!event || event->id < 0 || event->id >= NR_IDS)
+		return;
+	struct plan_of_id *plan = &f->ids[event->id];
+	bool known = catalogue_find(system, event->name) != NULL;
+	bool tlbi = tlbi_is_group(system);
+	for (struct tep_format_field *field = event->format.fields; field; field = field->next) {
+		size_t length = strlen(field->name);
+		bool comm = length >= 4 && !strcmp(field->name + length - 4, "comm");
+
+		if (field->flags & TEP_FIELD_IS_DYNAMIC && field->flags & TEP_FIELD_IS_STRING)
+			add_treatment(plan, REPLACE_DYNAMIC, field);
+		else if (comm && field->flags & TEP_FIELD_IS_ARRAY)
+			add_treatment(plan, REPLACE_COMM, field);
+		else if (known && field->size == 8 && f->anonymiser->shift &&
+			 is_user_address(field->name))
+			add_treatment(plan, SHIFT_ADDRESS, field);
+		else if (tlbi && field->size == 8 && f->anonymiser->shift &&
+			 !strcmp(field->name, "op"))
+			add_treatment(plan, SHIFT_OPERAND, field);
+	}
+}
+
+static int read_formats(struct file *f)
+{
+	uint64_t count = take(f, 4);
+
+	while (count--) {
+		uint64_t size = take(f, 8);
+		char *text = take_bytes(f, size);
+
+		if (!text)
+			return -EINVAL;
+		plan_event_fields(f, "ftrace", text, size);
+	}
+	uint64_t systems = take(f, 4);
+	while (systems--) {
+		const char *system = take_string(f);
+
+		count = take(f, 4);
+		while (system && count--) {
+			uint64_t size = take(f, 8);
+			char *text = take_bytes(f, size);
+
+			if (!text)
+				return -EINVAL;
+			plan_event_fields(f, system, text, size);
+		}
+		if (!system)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* "PID NAME" a line. The name is replaced in its room; what does not fit is cut. */
+static void replace_cmdlines(struct file *f, char *text, uint64_t size)
+{
+	for (char *line = text, *end = text + size; line < end;) {
+		char *newline = memchr(line, '\n', (size_t)(end - line));
+		char *stop = newline ? newline : end;
+		char *name = memchr(line, ' ', (size_t)(stop - line));
+
+		if (name && ++name < stop && strncmp(name, "<idle>", 6)) {
+			char comm[COMM_SIZE + 1] = "";
+			size_t room = (size_t)(stop - name);
+
+			memcpy(comm, name, room < COMM_SIZE ? room : COMM_SIZE);
+			replace_comm(f->anonymiser, comm, COMM_SIZE);
+			memset(name, '_', room);
+			memcpy(name, comm, strlen(comm) < room ? strlen(comm) : room);
+		}
+		line = stop + 1;
+	}
+}
+
+/* ---- the events ---- */
+
+static void treat(struct file *f, unsigned char *record, unsigned int size)
+{
+	uint16_t id;
+	uint64_t value;
+
+	memcpy(&id, record, sizeof(id));
+	const struct plan_of_id *plan = &f->ids[id];
+	for (unsigned int i = 0; i < plan->count; i++) {
+		unsigned int offset = plan->fields[i].offset, length = plan->fields[i].size;
+		unsigned char *at = record + offset;
+
+		if (offset > size || length > size - offset)
+			continue;
+		switch (plan->fields[i].what) {
+		case REPLACE_COMM:
+			replace_comm(f->anonymiser, (char *)at, length);
+			break;
+		case REPLACE_DYNAMIC: {
+			uint32_t where;
+
+			if (length != 4)
+				break;
+			memcpy(&where, at, 4);
+			unsigned int start = where & 0xffff, bytes = where >> 16;
+			if (start > size || bytes > size - start)
+				break;
+			replace_comm(f->anonymiser, (char *)record + start, bytes);
+			break;
+		}
+		case SHIFT_ADDRESS:
+			memcpy(&value, at, 8);
+			value = shift(f->anonymiser, value);
+			memcpy(at, &value, 8);
+			break;
+		case SHIFT_OPERAND: {
+			const uint64_t mask = (UINT64_C(1) << (47 - 12)) - 1;
+
+			/* Operations by address, of user addresses: the bits above are clear. */
+			memcpy(&value, at, 8);
+			uint64_t page = value & ((UINT64_C(1) << VA_BITS) - 1);
+			if (page && page <= mask) {
+				uint64_t moved = shift(f->anonymiser, page << 12) >> 12;
+
+				value = (value & ~((UINT64_C(1) << VA_BITS) - 1)) | moved;
+				memcpy(at, &value, 8);
+			}
+			break;
+		}
+		}
+	}
+}
+
+static int treat_pages(struct file *f, uint64_t offset, uint64_t size)
+{
+	struct kbuffer *page = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
+	int rc = page ? 0 : -ENOMEM;
+
+	if (offset > f->size || size > f->size - offset)
+		rc = -EINVAL;
+	for (uint64_t at = offset; !rc && at + f->page_size <= offset + size; at += f->page_size) {
+		unsigned long long time;
+		unsigned char *record;
+
+		kbuffer_load_subbuffer(page, f->data + at);
+		while ((record = kbuffer_read_event(page, &time))) {
+			int bytes = kbuffer_event_size(page);
+
+			if (bytes >= 2)
+				treat(f, record, (unsigned int)bytes);
+			kbuffer_next_event(page, NULL);
+		}
+	}
+	kbuffer_free(page);
+	return rc;
+}
+
+/* The "flyrecord" part that begins at f->at: every CPU's pages. */
+static int treat_buffer(struct file *f)
+{
+	const char *kind = take_string(f);
+	int rc = 0;
+
+	if (!kind || strcmp(kind, "flyrecord"))
+		return -EINVAL;
+	for (unsigned int cpu = 0; cpu < f->cpus && !rc; cpu++) {
+		uint64_t offset = take(f, 8), size = take(f, 8);
+
+		rc = treat_pages(f, offset, size);
+	}
+	return rc;
+}
+
+static int treat_options(struct file *f)
+{
+	uint64_t buffers[16];
+	unsigned int count = 0;
+	int rc = 0;
+
+	for (;;) {
+		unsigned int id = (unsigned int)take(f, 2);
+
+		if (!id)
+			break;
+		uint64_t size = take(f, 4);
+		char *bytes = take_bytes(f, size);
+		if (!bytes)
+			return -EINVAL;
+		if (id == OPTION_UNAME) {
+			/* "Linux HOST RELEASE MACHINE" */
+			char *host = memchr(bytes, ' ', size);
+			char *end = host ? memchr(host + 1, ' ', size - (size_t)(host + 1 - bytes)) : NULL;
+
+			if (end)
+				memset(host + 1, 'x', (size_t)(end - host - 1));
+		} else if (id == OPTION_BUFFER && size >= 8 && count < 16) {
+			memcpy(&buffers[count++], bytes, 8);
+		}
+	}
+	if ((rc = treat_buffer(f)))
+		return rc;
+	for (unsigned int i = 0; i < count && !rc; i++) {
+		if (buffers[i] >= f->size)
+			return -EINVAL;
+		f->at = buffers[i];
+		rc = treat_buffer(f);
+	}
+	return rc;
+}
+
+static int treat_file(struct file *f)
+{
+	static const char magic[] = "\x17\x08\x44tracing";
+	char *text;
+	uint64_t size;
+
+	if (f->size < 32 || memcmp(f->data, magic, 10))
+		return -EINVAL;
+	f->at = 10;
+	const char *version = take_string(f);
+	if (!version || strcmp(version, "6") || take(f, 1) != 0 || take(f, 1) != 8)
+		return -EINVAL;
+	f->page_size = (unsigned int)take(f, 4);
+	for (int i = 0; i < 2; i++) {
+		if (!take_string(f) || !take_bytes(f, take(f, 8)))
+			return -EINVAL;
+	}
+	int rc = f->page_size ? read_formats(f) : -EINVAL;
+	if (rc)
+		return rc;
+	size = take(f, 4);
+	if (!(text = take_bytes(f, size)))
+		return -EINVAL;
+	blank(text, size);
+	if (!take_bytes(f, take(f, 4)))
+		return -EINVAL;
+	size = take(f, 8);
+	if (!(text = take_bytes(f, size)))
+		return -EINVAL;
+	replace_cmdlines(f, text, size);
+	f->cpus = (unsigned int)take(f, 4);
+	const char *part = take_string(f);
+	if (!part || strncmp(part, "options", 7))
+		return -EINVAL;
+	return treat_options(f);
+}
+
+/* Has trace-cmd make a compressed file of PATH in its place. */
+static int compress(const char *path, const char *compression)
+{
+	char *out = NULL;
+	struct child child = CHILD_NONE;
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	if (asprintf(&out, "%s.small", path) < 0)
+		return -ENOMEM;
+	char *argv[] = {"trace-cmd", "convert", "-i", (char *)path, "-o", out, "--file-version", "7",
+			"--compression", (char *)compression, NULL};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
+	int rc = child_fork(&child, argv, &setup);
+	if (!rc)
+		rc = child_release(&child);
+	for (int i = 0; !rc && !child_ended(&child) && i < PAUSES; i++)
+		nanosleep(&pause, NULL);
+	if (!rc && (!child_ended(&child) || child.status || rename(out, path)))
+		rc = -EIO;
+	child_destroy(&child);
+	if (rc)
+		unlink(out);
+	if (null >= 0)
+		close(null);
+	free(out);
+	return rc;
+}
+
+int anonymise_file(const struct anonymiser *anonymiser, const char *path, const char *compression,
+		   uint64_t *bytes)
+{
+	struct file f = {.anonymiser = anonymiser, .data = MAP_FAILED};
+	struct stat st;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int rc = fd < 0 || fstat(fd, &st) ? -errno : 0;
+
+	if (!rc) {
+		f.size = (size_t)st.st_size;
+		f.data = mmap(NULL, f.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		f.ids = calloc(NR_IDS, sizeof(*f.ids));
+		f.tep = tep_alloc();
+		if (f.data == MAP_FAILED || !f.ids || !f.tep)
+			rc = -ENOMEM;
+	}
+	if (!rc) {
+		tep_set_long_size(f.tep, 8);
+		rc = treat_file(&f);
+	}
+	if (f.data != MAP_FAILED)
+		munmap(f.data, f.size);
+	if (f.tep)
+		tep_free(f.tep);
+	free(f.ids);
+	if (fd >= 0)
+		close(fd);
+	if (!rc && strcmp(compression, "none"))
+		rc = compress(path, compression);
+	if (!rc && !stat(path, &st))
+		*bytes = (uint64_t)st.st_size;
+	return rc;
+}

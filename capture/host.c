@@ -76,6 +76,9 @@ static char *file_value(const char *path, const char *key)
 		char *at = line + strlen(key);
 		at += strspn(at, " \t:");
 		at[strcspn(at, "\n")] = '\0';
+		char *unit = strstr(at, " kB");
+		if (unit)
+			*unit = '\0';
 		value = strdup(at);
 	}
 	free(line);
@@ -255,6 +258,28 @@ int host_facts(struct fact_list *list, const struct kernel *kernel)
 	return rc;
 }
 
+/* Adds one line for all refused sites of a function, when called for the first of them. */
+static int add_refused_site(struct fact_list *list, const struct plan *plan, size_t at)
+{
+	const struct plan_event *event = &plan->events[at];
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct plan_event *other = &plan->events[i];
+
+		if (strcmp(other->system, CATALOGUE_GROUP_TLBI) || plan_records(other) ||
+		    strcmp(other->function, event->function))
+			continue;
+		if (i < at)
+			return 0;
+		count++;
+	}
+	return fact_add(list, "missing",
+			"%s:%s %zu sites: %s; without it: whether this function flushes, and what",
+			event->system, event->function, count,
+			event->reason ? event->reason : "?");
+}
+
 int plan_facts(struct fact_list *list, const struct plan *plan, const struct plan_wish *wish)
 {
 	static const struct {
@@ -280,12 +305,14 @@ int plan_facts(struct fact_list *list, const struct plan *plan, const struct pla
 
 		probed += site && plan_records(event);
 		refused += site && !plan_records(event);
+		if (site) {
+			rc = plan_records(event) ? 0 : add_refused_site(list, plan, i);
+			continue;
+		}
 		if (!plan_records(event))
 			rc = fact_add(list, "missing", "%s:%s %s; without it: %s", event->system,
 				      event->name, event->reason ? event->reason : "?",
-				      event->row ? event->row->without
-				      : site     ? "TLBIs in this function"
-						 : "these accesses");
+				      event->row ? event->row->without : "these accesses");
 		else if (event->step > 0 || event->reason)
 			rc = fact_add(list, "probe", "%s:%s %s; %s", event->system, event->name,
 				      plan_how_text(event->ladder[event->step].how),

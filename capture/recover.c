@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -53,10 +54,28 @@ static bool is_piece(const char *name, const char *part)
 	       isdigit((unsigned char)cpu[4]);
 }
 
+static int run_trace_cmd(char *const argv[])
+{
+	struct child child = CHILD_NONE;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
+	int rc = child_fork(&child, argv, &setup);
+
+	if (!rc)
+		rc = child_release(&child);
+	for (int i = 0; !rc && !child_ended(&child) && i < CHILD_TRIES; i++)
+		nap();
+	if (!rc && (!child_ended(&child) || child.status))
+		rc = -EIO;
+	child_destroy(&child);
+	if (null >= 0)
+		close(null);
+	return rc;
+}
+
 int recover_parts(const char *directory, const char *part)
 {
 	char *argv[1030] = {"trace-cmd", "restore", "-o"};
-	struct child child = CHILD_NONE;
 	struct dirent *entry;
 	size_t count = 4;
 	bool data = false;
@@ -84,18 +103,7 @@ int recover_parts(const char *directory, const char *part)
 		rc = argv[3] ? -ENODATA : -ENOMEM;
 		goto out;
 	}
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
-	rc = child_fork(&child, argv, &setup);
-	if (!rc)
-		rc = child_release(&child);
-	for (int i = 0; !rc && !child_ended(&child) && i < CHILD_TRIES; i++)
-		nap();
-	if (!rc && (!child_ended(&child) || child.status))
-		rc = -EIO;
-	child_destroy(&child);
-	if (null >= 0)
-		close(null);
+	rc = run_trace_cmd(argv);
 	for (size_t i = 4; i < count && !rc; i++)
 		unlink(argv[i]);
 out:
@@ -231,6 +239,21 @@ static int place(int dir, const char *part, pid_t pid, char *name, size_t name_s
 	return -EEXIST;
 }
 
+/* A flight recorder has written nothing; what it kept is still in its instances. */
+static int recover_flight(const char *directory, const char *part, pid_t pid)
+{
+	char events[48], tasks[48], path[PATH_MAX];
+	char *const argv[] = {"trace-cmd", "extract", "-o",  path, "-B",
+			      events,      "-B",      tasks, NULL};
+
+	snprintf(events, sizeof(events), RECOVER_INSTANCE "%d", pid);
+	snprintf(tasks, sizeof(tasks), RECOVER_INSTANCE "%d-tasks", pid);
+	snprintf(path, sizeof(path), "%s/%s", directory, part);
+	if (!tracefs_instance_exists(tasks) || !tracefs_instance_exists(events))
+		return -ENODATA;
+	return run_trace_cmd(argv);
+}
+
 static int recover_file(const char *directory, int dir, const char *part, recover_note *note,
 			void *context)
 {
@@ -242,6 +265,8 @@ static int recover_file(const char *directory, int dir, const char *part, recove
 	    !S_ISREG(st.st_mode))
 		return 0;
 	int rc = recover_parts(directory, part);
+	if (rc == -ENODATA && !st.st_size)
+		rc = recover_flight(directory, part, pid);
 	if (rc && rc != -ENODATA) {
 		tell(note, context, false, "%s/%s: trace-cmd cannot make a file of the pieces",
 		     directory, part);
@@ -335,7 +360,13 @@ static int for_each_orphan(int (*each)(const char *, recover_note *, void *), re
 
 static int end_each(const char *name, recover_note *note, void *context)
 {
+	struct tracefs_instance *instance = tracefs_instance_alloc(NULL, name);
+
 	end_recording(name, note, context);
+	if (instance) {
+		tracefs_trace_off(instance);
+		tracefs_instance_free(instance);
+	}
 	return 0;
 }
 

@@ -666,8 +666,10 @@ static void read_words(const struct session *session, char *out, size_t size)
 		char *text = line + strspn(line, " \t\n");
 
 		text[strcspn(text, "\n")] = '\0';
+		/* The last one: it looks for what version 6 of the file does not have. */
 		if (!*text || strstr(text, " data recorded at offset=") ||
-		    strstr(text, " bytes in size"))
+		    strstr(text, " bytes in size") ||
+		    (session->config->plain_file && strstr(text, "Cannot find description for")))
 			continue;
 		int put = snprintf(out + used, size - used, "%s%s", used ? "; " : "", text);
 		if (put < 0 || (size_t)put >= size - used)
