@@ -1237,6 +1237,22 @@ struct leave {
 	double entries;
 };
 
+/* Closes what the tick has swept meanwhile, so that it need not be looked at again. */
+static void close_swept(struct engine *e, const struct leave *c, uint32_t ref)
+{
+	uint64_t tick = (uint64_t)e->instances[c->policy].tick_ns;
+
+	find_homes(e, c->mm);
+	set_all(e, e->everyone, true);
+	for (; ref; ref = exposure_at(e, c->mm, c->policy, ref)->next) {
+		struct exposure *x = exposure_at(e, c->mm, c->policy, ref);
+
+		if (x->deferred && c->event->time_ns >= x->start_ns - x->start_ns % tick + tick)
+			exposure_close(e, c->mm, c->policy, x, e->everyone, ENDED_FLUSH,
+				       c->event->time_ns);
+	}
+}
+
 /* Takes from SET the CPUs that are stale in this way already: they stay so. */
 static void drop_stale(const struct engine *e, const struct leave *c, uint32_t ref, uint64_t *set)
 {
@@ -1344,6 +1360,8 @@ static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, 
 		return;
 	}
 	open = open_of(e, c->mm, c->policy, p->open, leaf, slot);
+	if (open && e->instances[c->policy].tick_ns)
+		close_swept(e, c, open);
 	if (open) {
 		drop_stale(e, c, open, stale);
 		any = 0;
@@ -1385,6 +1403,8 @@ static enum staleness staleness_of(const struct tlb_event *event)
 	case POINT_PROT_NONE_RW:
 	case POINT_SWITCH:
 	case POINT_KERNEL:
+	case POINT_NESTED:        /* what the other gather unmapped is counted where it is unmapped */
+	case POINT_BATCH_PENDING: /* likewise */
 	case POINT_FOLD:
 	case POINT_UNFOLD:
 		return NR_STALENESS;
@@ -1432,12 +1452,25 @@ static void cover_cpus(const struct engine *e, const struct tlb_event *event,
 		copy_set(e, e->scratch, e->asked);
 	else
 		set_all(e, e->scratch, act->scope == SCOPE_BROADCAST || act->scope == SCOPE_MASK);
-	/* A flush here helps no other mm than the one that is loaded here. */
-	if (act->scope == SCOPE_LOCAL &&
-	    (e->cpus[event->cpu].mm == event->mm || event->point == POINT_SWITCH))
+	if (act->scope == SCOPE_LOCAL)
 		set_bit(e->scratch, event->cpu, true);
 	for (unsigned int w = 0; w < e->words; w++)
 		covered[w] |= e->scratch[w];
+}
+
+/* All of MM is flushed, everywhere or on the CPUs of E->SCRATCH. */
+static void flush_all_of(struct engine *e, struct mm *mm, unsigned int policy, bool everywhere,
+			 uint64_t time_ns)
+{
+	if (everywhere) {
+		mm->policy[policy].flush_seq = e->seq;
+		mm->policy[policy].holders_known = false;
+		close_mm(e, mm, policy, ENDED_FLUSH, time_ns);
+		return;
+	}
+	for (uint32_t i = 0; i < mm->nr_residences; i++)
+		if (bit(e->scratch, residence_at(e, mm, i)->cpu))
+			flush_mm_on(e, mm, policy, residence_at(e, mm, i), time_ns);
 }
 
 /* Lets one invalidation take effect on the CPUs of E->SCRATCH: times are brought up to date, and what it covers ends. */
@@ -1447,18 +1480,22 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 	struct mm *mm = at->mm;
 	bool everywhere = act->scope >= SCOPE_MASK && !(act->flags & ACT_SET);
 
+	if (act->reach == REACH_ALL)
+		for (size_t i = 0; i < e->nr_mms; i++)
+			if (e->mms[i] && e->mms[i] != mm)
+				flush_all_of(e, e->mms[i], policy, everywhere, event->time_ns);
 	if (!mm)
 		return;
+	if (act->flags & ACT_SET) {
+		/* Whoever may hold an entry is in the set: that is as good as everywhere. */
+		const uint64_t *holders = find_candidates(e, mm, policy, 0);
+
+		everywhere = true;
+		for (unsigned int w = 0; w < e->words; w++)
+			everywhere &= !(holders[w] & ~e->scratch[w]);
+	}
 	if (act->reach == REACH_MM || act->reach == REACH_ALL) {
-		if (everywhere) {
-			mm->policy[policy].flush_seq = e->seq;
-			mm->policy[policy].holders_known = false;
-			close_mm(e, mm, policy, ENDED_FLUSH, event->time_ns);
-			return;
-		}
-		for (uint32_t i = 0; i < mm->nr_residences; i++)
-			if (bit(e->scratch, residence_at(e, mm, i)->cpu))
-				flush_mm_on(e, mm, policy, residence_at(e, mm, i), event->time_ns);
+		flush_all_of(e, mm, policy, everywhere, event->time_ns);
 		return;
 	}
 	struct cover cover = {.mm = mm, .policy = policy, .time_ns = event->time_ns, .set = e->scratch,
@@ -1591,6 +1628,9 @@ static void leave_behind(struct engine *e, unsigned int policy, const struct tlb
 	/* What is freed only after all have swept is gone in time. */
 	bool in_time = deferred && (event->point == POINT_UNMAP || event->point == POINT_TABLES_FREED ||
 				    event->point == POINT_RECLAIM);
+
+	if (deferred && event->point == POINT_EXIT)
+		return;
 	struct leave leave = {.mm = at->mm, .policy = policy, .event = event, .covered = covered,
 			      .deferred = deferred,
 			      .kind = in_time ? STALE_WINDOW : at->kind,
@@ -1679,6 +1719,22 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 		testify(e, &in->result.unbroken, event, event->addr, covered);
 }
 
+/* What the policy would do at POINT, where EVENT is. The hook learns nothing from the question. */
+static struct policy_cell ask(struct engine *e, unsigned int policy, const struct tlb_event *event,
+			      enum point point)
+{
+	struct instance *in = &e->instances[policy];
+	struct policy_cell cell = in->policy->table[point][event->level];
+	struct tlb_event question = *event;
+
+	question.point = (uint8_t)point;
+	question.sure = (struct event_sureness){0};
+	e->asking = policy;
+	if (in->policy->decide)
+		in->policy->decide(&e->view, in->as_given->params, in->state, &question, &cell);
+	return cell;
+}
+
 /*
  * A recorded spurious fault. Under a policy that left the entry behind it happens again; under one
  * that had flushed it, it does not, unless the fault was on its way before the upgrade was complete.
@@ -1688,8 +1744,8 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 {
 	struct instance *in = &e->instances[policy];
 	struct policy_result *r = &in->result;
-	const struct policy_cell *upgrade = &in->policy->table[POINT_WP_REUSE][event->level];
-	bool leaves_stale = upgrade->act[0].scope == SCOPE_NONE || upgrade->act[0].scope == SCOPE_LOCAL;
+	struct policy_cell upgrade = ask(e, policy, event, POINT_WP_REUSE), fix = ask(e, policy, event, POINT_SPURIOUS);
+	bool leaves_stale = upgrade.act[0].scope < SCOPE_MASK;
 	const struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
 	uint64_t upgraded_ns = page->upgrade_ns;
 	struct mm *mm = at->mm;
@@ -1697,8 +1753,7 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	bool race = upgraded_ns && event->began_ns < upgraded_ns;
 	/* ...nor does one if events were lost since. */
 	bool lost = e->lost_seq;
-	bool fixed = in->policy->flags & POLICY_REWALKS ||
-		     in->policy->table[POINT_SPURIOUS][event->level].act[0].scope != SCOPE_NONE;
+	bool fixed = in->policy->flags & POLICY_REWALKS || fix.act[0].scope != SCOPE_NONE;
 
 	for (uint32_t ref = open_of(e, mm, policy, page->policy[policy].open, at->leaf, at->slot); ref;
 	     ref = exposure_at(e, mm, policy, ref)->next) {
@@ -1729,10 +1784,11 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 }
 
 /* A fault that may have been a spurious one. */
-static void spurious_maybe(struct instance *in, const struct tlb_event *event)
+static void spurious_maybe(struct engine *e, unsigned int policy, const struct tlb_event *event)
 {
-	const struct policy_cell *upgrade = &in->policy->table[POINT_WP_REUSE][event->level];
-	bool avoided = event->sure.estimate && upgrade->act[0].scope >= SCOPE_MASK;
+	struct instance *in = &e->instances[policy];
+	bool avoided = event->sure.estimate &&
+		       ask(e, policy, event, POINT_WP_REUSE).act[0].scope >= SCOPE_MASK;
 
 	add_bound(avoided ? &in->result.avoided : &in->result.spurious_maybe[event->level],
 		  &(struct bound){0, event->sure.estimate, event->sure.high});
@@ -1806,7 +1862,7 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 	if (event->point == POINT_SPURIOUS && at.leaf != NO_LEAF) {
 		if (!event->sure.low)
 			for (unsigned int p = 0; p < e->config.nr_policies; p++)
-				spurious_maybe(&e->instances[p], event);
+				spurious_maybe(e, p, event);
 		else if (!(event->flags & EVENT_REMOTE))
 			for (unsigned int p = 0; p < e->config.nr_policies; p++)
 				spurious_for(e, p, event, &at);
@@ -2117,6 +2173,11 @@ int engine_end(struct engine *e, uint64_t time_ns)
 		struct exposure_sum *sums[] = {&in->result.possible[STALE_UNSAFE][ENDED_TRACE],
 					       &in->result.likely[STALE_UNSAFE][ENDED_TRACE]};
 
+		for (unsigned int level = 0; level < NR_LEVELS; level++) {
+			struct tlb_event event = {.time_ns = time_ns, .level = (uint8_t)level, .pages = 1};
+
+			in->result.spurious_scope[level] = ask(e, p, &event, POINT_SPURIOUS).act[0].scope;
+		}
 		for (unsigned int k = 0; k < NR_POINTS * NR_LEVELS * NR_SCOPES; k++)
 			add_bound(&in->result.scope[k % NR_SCOPES],
 				  &(&in->result.flush[0][0][0])[k].flushes);

@@ -92,6 +92,7 @@ struct policy_result {
 	struct exposure_sum possible[NR_STALENESS][NR_ENDED]; /* ...out of all of these */
 	uint64_t lengths[NR_STALENESS][65]; /* possible ones by length: [n] those below 2^n ns */
 	struct witness unsafe, stuck, unbroken; /* the first of each that was left behind */
+	uint8_t spurious_scope[NR_LEVELS]; /* enum scope of the flush that fixes a spurious fault */
 	uint64_t *issued;                   /* [cpu * NR_SCOPES + scope] */
 	uint64_t *received;                 /* [cpu], by scope mask */
 	struct time_bucket *buckets;

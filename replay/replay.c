@@ -311,7 +311,8 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		.policies = options->policies,
 		.nr_policies = options->nr_policies,
 		.max_rows = MAX_EXPOSURE_ROWS,
-		.sink = {.context = results, .page = results_page, .flush_mm = results_flush_mm},
+		.sink = {.context = results, .page = results_page, .stale = results_stale,
+			 .flush_mm = results_flush_mm},
 	};
 	struct interpret_sink sink = {.context = &run, .event = sink_event, .hint = sink_hint,
 				      .mm_done = sink_mm_done};

@@ -491,7 +491,7 @@ static bool point_matters(const struct policy *policy, unsigned int point)
 	for (unsigned int level = 0; level < NR_LEVELS; level++)
 		if (policy->table[point][level].act[0].scope != SCOPE_NONE)
 			return true;
-	return policy->decide && point == POINT_SWITCH && !strcmp(policy->name, "x86");
+	return policy->hooked & POINT_BIT(point);
 }
 
 static void write_notes(struct job *j)
@@ -612,7 +612,7 @@ static int64_t rounded(double x)
 /* Where policy P flushes after a spurious fault at LEVEL. */
 static enum scope spurious_scope(const struct job *j, unsigned int p, unsigned int level)
 {
-	return j->in->policies[p].policy->table[POINT_SPURIOUS][level].act[0].scope;
+	return engine_result(j->in->engine, p)->spurious_scope[level];
 }
 
 static void write_flush(struct job *j, unsigned int p, int64_t id)
