@@ -1237,19 +1237,23 @@ struct leave {
 	double entries;
 };
 
-/* Closes what the tick has swept meanwhile, so that it need not be looked at again. */
-static void close_swept(struct engine *e, const struct leave *c, uint32_t ref)
+/* Closes what the tick has swept meanwhile, and takes it out of the page's list at *LINK. */
+static void close_swept(struct engine *e, const struct leave *c, uint32_t *link)
 {
 	uint64_t tick = (uint64_t)e->instances[c->policy].tick_ns;
 
 	find_homes(e, c->mm);
 	set_all(e, e->everyone, true);
-	for (; ref; ref = exposure_at(e, c->mm, c->policy, ref)->next) {
-		struct exposure *x = exposure_at(e, c->mm, c->policy, ref);
+	while (*link) {
+		struct exposure *x = exposure_at(e, c->mm, c->policy, *link);
 
 		if (x->deferred && c->event->time_ns >= x->start_ns - x->start_ns % tick + tick)
 			exposure_close(e, c->mm, c->policy, x, e->everyone, ENDED_FLUSH,
 				       c->event->time_ns);
+		if (alive(e, x))
+			link = &x->next;
+		else
+			*link = x->next;
 	}
 }
 
@@ -1360,8 +1364,11 @@ static inline void leave_page(struct engine *e, struct leave *c, uint32_t leaf, 
 		return;
 	}
 	open = open_of(e, c->mm, c->policy, p->open, leaf, slot);
-	if (open && e->instances[c->policy].tick_ns)
-		close_swept(e, c, open);
+	if (open && e->instances[c->policy].tick_ns) {
+		p->open = open;
+		close_swept(e, c, &p->open);
+		open = p->open;
+	}
 	if (open) {
 		drop_stale(e, c, open, stale);
 		any = 0;
