@@ -43,6 +43,11 @@ static void usage(FILE *out)
 	      "  -o, --output DB     the database, replaced as a whole (default: results.db)\n"
 	      "      --append        add to the database instead\n"
 	      "      --cost NAME     cost preset (default: by the recording's architecture)\n"
+	      "      --tlb ENTRIES/WAYS[+...][,untagged]\n"
+	      "                      keep what faults and accesses bring into TLBs of this size\n"
+	      "      --access SYSTEM:EVENT:FIELD[:r|w]\n"
+	      "                      events that tell an access each; may be repeated\n"
+	      "      --samples FILE  accesses as text of perf script -F tid,cpu,time,event,addr\n"
 	      "      --dump          print every recorded event, one a line, and what was lost\n"
 	      "      --list-policies, --help-policy=NAME, --list-costs\n"
 	      "  -h, --help, -V, --version\n"
@@ -192,7 +197,8 @@ out:
 	return status;
 }
 
-enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS };
+enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS,
+       OPT_TLB, OPT_SAMPLES, OPT_ACCESS };
 
 int main(int argc, char **argv)
 {
@@ -205,11 +211,16 @@ int main(int argc, char **argv)
 		{"list-policies", no_argument, NULL, OPT_LIST},
 		{"help-policy", required_argument, NULL, OPT_HELP_POLICY},
 		{"list-costs", no_argument, NULL, OPT_LIST_COSTS},
+		{"tlb", required_argument, NULL, OPT_TLB},
+		{"samples", required_argument, NULL, OPT_SAMPLES},
+		{"access", required_argument, NULL, OPT_ACCESS},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
-	struct replay_options options = {.stop = &stop};
+	char *accesses[16];
+	struct replay_options options = {.stop = &stop, .accesses = accesses};
+	struct tlb_geometry tlb;
 	const char *output = "results.db";
 	bool append = false, dumping = false;
 	char err[512];
@@ -239,6 +250,24 @@ int main(int argc, char **argv)
 				goto out;
 			}
 			break;
+		case OPT_TLB:
+			if (tlb_parse(optarg, &tlb, err, sizeof(err))) {
+				msg_error("--tlb %s", err);
+				goto out;
+			}
+			options.tlb = &tlb;
+			options.tlb_text = optarg;
+			break;
+		case OPT_SAMPLES:
+			options.samples = optarg;
+			break;
+		case OPT_ACCESS:
+			if (options.nr_accesses == sizeof(accesses) / sizeof(*accesses)) {
+				msg_error("more than %zu times --access", options.nr_accesses);
+				goto out;
+			}
+			accesses[options.nr_accesses++] = optarg;
+			break;
 		case OPT_DUMP:
 			dumping = true;
 			break;
@@ -267,6 +296,10 @@ int main(int argc, char **argv)
 	if (optind == argc || (dumping && optind + 1 != argc)) {
 		msg_error(dumping ? "--dump takes one recording" : "no recording given");
 		fputs("Try 'tlbreplay --help'.\n", stderr);
+		goto out;
+	}
+	if ((options.samples || options.nr_accesses) && !options.tlb) {
+		msg_error("--samples and --access need --tlb: accesses fill TLBs of a stated size");
 		goto out;
 	}
 	if (dumping) {

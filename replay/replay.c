@@ -13,6 +13,7 @@
 #include "replay/interpret.h"
 #include "replay/plugin.h"
 #include "replay/policy.h"
+#include "replay/samples.h"
 #include "replay/trace.h"
 #include "schema/catalogue.h"
 
@@ -185,6 +186,8 @@ struct run {
 	struct engine *engine;
 	struct results *results;
 	uint64_t *cpu_events;
+	struct samples *samples; /* NULL: none, or no more */
+	struct sample sample;    /* the next one */
 };
 
 static void sink_mm_done(void *context, const struct mm_identity *mm)
@@ -202,6 +205,43 @@ static void sink_event(void *context, const struct tlb_event *event)
 static void sink_hint(void *context, uint32_t mm, uint64_t addr)
 {
 	engine_hint(((struct run *)context)->engine, mm, addr);
+}
+
+/* Gives the interpreter the samples that lie before TIME_NS. */
+static int feed_samples(struct run *run, uint64_t time_ns, struct replay_error *err)
+{
+	int ret = 1;
+
+	while (run->samples && run->sample.time_ns <= time_ns) {
+		for (unsigned int cpu = 0; cpu < decoder_nr_cpus(run->decoder); cpu++)
+			if (decoder_cpu(run->decoder, cpu) == run->sample.cpu)
+				interpret_sample(run->interpreter, run->sample.time_ns, cpu, run->sample.tid,
+						 run->sample.addr, run->sample.store);
+		ret = samples_next(run->samples, &run->sample, err->text, sizeof(err->text));
+		if (ret == 1)
+			continue;
+		samples_close(run->samples);
+		run->samples = NULL;
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* "SYSTEM:EVENT:FIELD[:r|w]": events of the recording that tell accesses. */
+static int add_access(struct run *run, const char *spec, struct replay_error *err)
+{
+	char system[64], name[64], field[64], kind = 'r';
+	int end = 0;
+	int got = sscanf(spec, "%63[^:]:%63[^:]:%63[^:]%n:%c%n", system, name, field, &end, &kind, &end);
+	int ret = -EINVAL;
+
+	if (got >= 3 && !spec[end] && (kind == 'r' || kind == 'w'))
+		ret = decoder_add_access(run->decoder, run->trace, system, name, field, kind == 'w');
+	if (ret)
+		snprintf(err->text, sizeof(err->text), "%s: access '%s': %s", trace_info(run->trace)->path, spec,
+			 ret == -EINVAL   ? "not of the form SYSTEM:EVENT:FIELD[:r|w]"
+			 : ret == -ENOENT ? "the recording has no such event, or the event no such number"
+					  : "the event has a meaning of its own");
+	return ret;
 }
 
 static int read_events(struct run *run, const struct replay_options *options, struct results_input *input,
@@ -223,6 +263,11 @@ static int read_events(struct run *run, const struct replay_options *options, st
 		if (rec.time_ns < first_ns)
 			first_ns = rec.time_ns;
 		run->cpu_events[rec.entry]++;
+		if (__builtin_expect(run->samples != NULL, false)) {
+			ret = feed_samples(run, rec.time_ns, err);
+			if (ret)
+				break;
+		}
 		bool wanted = decode(run->decoder, &rec, &raw);
 		if (__builtin_expect(rec.missed, false)) {
 			unsigned int cpu = 0;
@@ -259,7 +304,7 @@ static int read_events(struct run *run, const struct replay_options *options, st
 		ret = engine_end(run->engine, input->last_ns);
 	if (ret == -ENOMEM)
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
-	else if (ret && ret != -EINTR)
+	else if (ret && ret != -EINTR && !err->text[0])
 		snprintf(err->text, sizeof(err->text), "%s", terr.text);
 	return ret;
 }
@@ -295,6 +340,24 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		snprintf(err->text, sizeof(err->text), "%s", terr.text);
 		goto out;
 	}
+	for (size_t i = 0; i < options->nr_accesses; i++) {
+		ret = add_access(&run, options->accesses[i], err);
+		if (ret)
+			goto out;
+	}
+	if (options->samples) {
+		ret = -ENOENT;
+		run.samples = samples_open(options->samples, err->text, sizeof(err->text));
+		if (!run.samples)
+			goto out;
+		ret = samples_next(run.samples, &run.sample, err->text, sizeof(err->text));
+		if (ret < 0)
+			goto out;
+		if (!ret) {
+			samples_close(run.samples);
+			run.samples = NULL;
+		}
+	}
 	arch = find_arch(run.trace, run.decoder, &input.arch, &input.arch_source);
 	if (!input.cost && arch)
 		input.cost = cost_find(arch == ARCH_ARM64 ? "arm64-generic" : "x86-generic");
@@ -311,6 +374,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		.policies = options->policies,
 		.nr_policies = options->nr_policies,
 		.max_rows = MAX_EXPOSURE_ROWS,
+		.tlb = options->tlb,
 		.sink = {.context = results, .page = results_page, .stale = results_stale,
 			 .flush_mm = results_flush_mm},
 	};
@@ -333,6 +397,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		goto out;
 	}
 	input.trace = run.trace;
+	input.tlb = options->tlb_text;
 	input.decoder = run.decoder;
 	input.interpreter = run.interpreter;
 	input.engine = run.engine;
@@ -342,6 +407,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		snprintf(err->text, sizeof(err->text), "%s", rerr.text);
 	*lost = has_lost(trace_info(run.trace));
 out:
+	samples_close(run.samples);
 	interpreter_free(run.interpreter);
 	engine_free(run.engine);
 	decoder_free(run.decoder);

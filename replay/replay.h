@@ -15,6 +15,11 @@ struct replay_options {
 	struct policy_instance *policies;
 	unsigned int nr_policies;
 	const struct cost_preset *cost;  /* NULL: by architecture */
+	const struct tlb_geometry *tlb;  /* NULL: no evidence is kept */
+	const char *tlb_text;            /* as given */
+	const char *samples;             /* accesses as text of perf script; NULL: none */
+	char *const *accesses;           /* "SYSTEM:EVENT:FIELD[:r|w]", nr_accesses of them */
+	size_t nr_accesses;
 	volatile sig_atomic_t *stop;     /* becomes non-zero when the user wants out */
 };
 

@@ -562,6 +562,15 @@ static void write_notes(struct job *j)
 	if (c->remote_faults)
 		note(j, "skipped", "remote faults", (int64_t)c->remote_faults,
 		     "faults on behalf of another mm or without user registers: they fill no TLB");
+	if (c->accesses && !in->tlb)
+		note(j, "skipped", "accesses", (int64_t)c->accesses,
+		     "recorded accesses were not used: --tlb says what they fill");
+	if (c->samples_unknown)
+		note(j, "skipped", "samples", (int64_t)c->samples_unknown,
+		     "samples of tasks of which the recording knows nothing");
+	if (c->accesses && in->tlb)
+		note(j, "assumed", "accesses", (int64_t)c->accesses,
+		     "recorded accesses are taken for all of their address space's");
 	note(j, "assumed", "share", 0,
 	     "the estimate of stale entries rests on share and write_share, which are assumed unless given");
 	if (!j->kernel_policy)
@@ -925,6 +934,8 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 	stmt = insert_into(j->r, "runs", 4);
 	put(j->r, stmt, "isss", j->trace, "cost", j->in->cost ? j->in->cost->name : "none",
 	    j->in->cost_origin);
+	put(j->r, stmt, "isss", j->trace, "tlb", j->in->tlb ? j->in->tlb : "none",
+	    j->in->tlb ? "given" : "default");
 	snprintf(sql, sizeof(sql), "%zu", j->in->max_rows);
 	put(j->r, stmt, "isss", j->trace, "exposure_rows", sql, "default");
 	snprintf(sql, sizeof(sql), "%d", MAX_PAGE_ROWS);

@@ -62,6 +62,7 @@ struct results_input {
 	uint64_t first_ns, last_ns;
 	uint64_t *cpu_events;           /* by trace_info.cpus[] */
 	size_t max_rows;
+	const char *tlb; /* geometry as given; NULL: none */
 };
 
 /* Writes it. Returns 0 or -EIO with ERR filled. */
