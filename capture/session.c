@@ -82,16 +82,22 @@ static int fail(int code, char *err, size_t err_size, const char *format, ...)
 	return code;
 }
 
+/* Whether the kernel denies tracing to everybody. */
+static bool locked_down(void)
+{
+	char *lockdown = read_line("/sys/kernel/security/lockdown");
+	bool locked = lockdown && strstr(lockdown, "[confidentiality]");
+
+	free(lockdown);
+	return locked;
+}
+
 static const char *why(int code)
 {
 	bool denied = code == -EPERM || code == -EACCES;
 
 	if (denied && geteuid() == 0) {
-		char *lockdown = read_line("/sys/kernel/security/lockdown");
-		bool locked = lockdown && strstr(lockdown, "[confidentiality]");
-
-		free(lockdown);
-		return locked ? "permission denied: the kernel is locked down (confidentiality)"
+		return locked_down() ? "permission denied: the kernel is locked down (confidentiality)"
 			      : "permission denied";
 	}
 	return denied ? "permission denied: recording needs root" : strerror(-code);
@@ -130,8 +136,10 @@ int session_open_tracefs(char *err, size_t err_size)
 	if (access(tracefs_tracing_dir(), R_OK | W_OK | X_OK))
 		return fail(-errno, err, err_size, "%s: %s", tracefs_tracing_dir(), why(-errno));
 	if (!tracefs_dir_exists(NULL, "instances"))
-		return fail(-ENOENT, err, err_size, "%s: this kernel has no instances",
-			    tracefs_tracing_dir());
+		return fail(-ENOENT, err, err_size, "%s: %s", tracefs_tracing_dir(),
+			    locked_down() ? "empty: the kernel is locked down (confidentiality) and "
+					    "denies all tracing"
+					  : "this kernel has no instances");
 	return 0;
 }
 

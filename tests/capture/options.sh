@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What narrows a recording, limits it or takes names out of it.
+. tests/capture/lib
+
+# Only COMMAND and its children; the user addresses of others are not there.
+expect_status 0 "$tlbcapture" -o "$tmp/out/f.dat" --follow -- "$forkwp" -r 300
+forks=$(grep '^total ' "$tmp/log" | sed 's/.* forks=\([0-9]*\) .*/\1/')
+report "$tmp/out/f.dat" > "$tmp/report"
+check_snapshot "$tmp/report"
+seen=$(grep -c ' task_newtask: ' "$tmp/report")
+[ "$seen" = $((forks + 4 + extra_threads)) ] || fail "--follow: $seen new tasks, $forks forks"
+others=$(grep ' page_fault_user: ' "$tmp/report" | grep -vc -e '-[0-9]* ')
+[ "$others" = 0 ] || fail "--follow: events of others"
+
+# Another process: nothing of COMMAND.
+sleep 60 &
+other=$!
+expect_status 0 "$tlbcapture" -o "$tmp/out/p.dat" --pid $other -- "$forkwp" -r 100
+kill $other
+report "$tmp/out/p.dat" > "$tmp/report"
+[ "$(grep -c ' page_fault_user: ' "$tmp/report")" -lt 50 ] || fail "--pid does not filter"
+expect_status 1 "$tlbcapture" -o "$tmp/out/p.dat" --pid 4194304 -d 1
+expect_text 'pid 4194304'
+
+# An address range, and write faults alone.
+expect_status 0 "$tlbcapture" -o "$tmp/out/r.dat" --filter 0x1000-0x2000 -- "$forkwp" -r 100
+report "$tmp/out/r.dat" > "$tmp/report"
+[ "$(grep -c ' page_fault_user: ' "$tmp/report")" = 0 ] || fail "--filter does not filter"
+expect_status 0 "$tlbcapture" -o "$tmp/out/m.dat" --profile minimal -- "$forkwp" -r 100
+report "$tmp/out/m.dat" > "$tmp/report"
+[ "$(grep -c ' sched_switch: ' "$tmp/report")" = 0 ] || fail "minimal has switches"
+if grep -q ' page_fault_user: ' "$tmp/report"; then
+	grep ' page_fault_user: ' "$tmp/report" | grep -vqE 'error_code=0x[0-9a-f]*[2367abef]$' &&
+		fail "minimal has read faults"
+fi
+
+# A flight recorder keeps the end, and who is who.
+expect_status 0 "$tlbcapture" -o "$tmp/out/l.dat" --flight 1 -- "$forkwp" -r 3000
+report "$tmp/out/l.dat" > "$tmp/report"
+check_snapshot "$tmp/report"
+pid=$(grep '^total ' "$tmp/log" | sed 's/.* pid=\([0-9]*\) .*/\1/')
+grep -q " sched_process_exit: .*pid=$pid " "$tmp/report" || fail "--flight has not kept the end"
+grep -q " sched_process_exec: .*pid=$pid " "$tmp/report" || fail "--flight has lost the exec"
+
+# Limits.
+expect_status 0 "$tlbcapture" -o "$tmp/out/s.dat" -b 1024 --max-size 2M -- "$forkwp" -r 20000
+expect_text 'stopped at --max-size'
+
+# No names.
+expect_status 0 "$tlbcapture" -o "$tmp/out/a.dat" --anonymise -- "$forkwp" -r 100
+report "$tmp/out/a.dat" > "$tmp/report"
+check_snapshot "$tmp/report"
+grep -q 'comm=t[0-9a-f]* ' "$tmp/report" || fail "no tokens"
+! grep -q forkwp "$tmp/report" || fail "a name in the report"
+! grep -aq forkwp "$tmp/out/a.dat" || fail "a name in the file"
+! trace-cmd dump --options "$tmp/out/a.dat" | grep -q "Linux $(uname -n) " || fail "the host's name"
+expect_status 0 "$tlbcapture" -o "$tmp/out/a.dat" --anonymise=shift --compression none -- "$forkwp" -r 100
+report "$tmp/out/a.dat" > /dev/null
+! grep -aq forkwp "$tmp/out/a.dat" || fail "a name in the uncompressed file"
+
+# An event that is not there; what can be had, for programs.
+expect_status 1 "$tlbcapture" -o "$tmp/out/u.dat" --access no:such:field:w -d 1
+expect_text 'there is no such event'
+expect_status 0 "$tlbcapture" --check --json
+if command -v python3 > /dev/null; then
+	python3 -m json.tool "$tmp/log" > /dev/null || fail "--check --json is no JSON"
+fi
+expect_status 0 "$tlbcapture" --check --profile swap
+expect_text 'cannot be recorded'
+
+if [ -x "$tlbreplay" ]; then
+	for name in f m l a; do
+		expect_status 0 "$tlbreplay" -o "$tmp/t.db" "$tmp/out/$name.dat"
+	done
+fi
+expect_clean
+exit 0
