@@ -175,6 +175,9 @@ lab: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/lab
 lab-deps:
 	$(Q)examples/lab/deps
+# Makes those recordings in examples/ anew that the lab can make.
+examples: $(B)/tlbreplay
+	$(Q)BUILD=$(B) examples/lab/lab --ship
 
 # Filled by the work that they belong to.
 guard fuzz truth:
@@ -184,4 +187,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all deps demo check bench guard fuzz lab lab-deps truth install install-headers clean gen
+.PHONY: all deps demo check bench guard fuzz lab lab-deps examples truth install install-headers clean gen
