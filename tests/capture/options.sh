@@ -70,9 +70,13 @@ expect_status 0 "$tlbcapture" --check --profile swap
 expect_text 'cannot be recorded'
 
 if [ -x "$tlbreplay" ]; then
-	for name in f m l a; do
+	for name in f m a; do
 		expect_status 0 "$tlbreplay" -o "$tmp/t.db" "$tmp/out/$name.dat"
 	done
+	# Its first page follows a gap, which is how it is meant to be.
+	status=0
+	"$tlbreplay" -o "$tmp/t.db" "$tmp/out/l.dat" > "$tmp/log" 2>&1 || status=$?
+	case $status in 0 | 3) ;; *) fail "replay of a flight recording: status $status" ;; esac
 fi
 expect_clean
 exit 0
