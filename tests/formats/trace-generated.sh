@@ -81,6 +81,8 @@ done <<END
 --cpus 600
 --cpus 4000 --compression zstd
 --arch x86
+--discard
+--discard --endian big --absolute
 END
 
 [ $failed = 0 ] || exit 1

@@ -724,17 +724,26 @@ static inline uint8_t *reserve(struct stream *s, uint64_t now_ns, unsigned int s
 	return p;
 }
 
-/* A record that its writer threw away after reserving it. Readers must take its time along. */
-static void discard_record(struct stream *s, uint64_t now_ns)
+/*
+ * A record that its writer threw away after reserving it. Readers must take its time along, which is
+ * never 0: that would end the page. Returns the time at which the next record may follow.
+ */
+static uint64_t discard_record(struct stream *s, uint64_t now_ns)
 {
 	uint8_t *p = reserve(s, now_ns, 28);
-	uint32_t head;
+	uint32_t head, delta;
 
 	memcpy(&head, p - 4, 4);
 	head = opt.big ? be32toh(head) : le32toh(head);
-	put_record_head(p - 4, 29, opt.big ? head & ((1 << 27) - 1) : head >> 5);
+	delta = opt.big ? head & ((1 << 27) - 1) : head >> 5;
+	if (!delta) {
+		delta = 1;
+		s->last_ns = ++now_ns;
+	}
+	put_record_head(p - 4, 29, delta);
 	put32(p, 28);
 	facts.discarded++;
+	return now_ns;
 }
 
 /* ---- The machine ---------------------------------------------------------------------- */
@@ -860,7 +869,7 @@ static uint64_t emit_text(struct cpu *c, uint64_t now_ns, enum event_id ev, cons
 		now_ns = c->last_ns + 1;
 	c->last_ns = now_ns;
 	if (opt.discard && facts.events % 61 == 60)
-		discard_record(s, now_ns);
+		c->last_ns = now_ns = discard_record(s, now_ns);
 	p = reserve(s, now_ns, size);
 	put16(p, l->id);
 	p[3] = 1;
@@ -873,7 +882,7 @@ static uint64_t emit_text(struct cpu *c, uint64_t now_ns, enum event_id ev, cons
 			memcpy(f, (const void *)(uintptr_t)values[i], 16);
 			break;
 		case T_FILENAME:
-			put32(f, (uint32_t)(strlen(text) + 1) << 16 | l->size);
+			put32(f, (uint32_t)(text ? strlen(text) + 1 : 0) << 16 | l->size);
 			break;
 		case T_TEXT:
 			break;
