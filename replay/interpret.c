@@ -623,6 +623,8 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 	/* What tells a reuse: the old entry, where an entry probe saw it; else the way there. */
 	bool told = level == LEVEL_PMD ? in->has_huge_wp : in->has_wp;
 	bool reuse = told ? task->fault.wp : true;
+	/* The recording began in the middle of it: there is no telling how it got here. */
+	bool midway = in->has_fault && !task->fault.active;
 	if (old_entry && in->arch == ARCH_ARM64) {
 		told = true;
 		reuse = !(old_entry & ARM64_WRITABLE);
@@ -643,7 +645,7 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 		task->contpte_block = 2;
 		level = LEVEL_CONTPTE;
 	}
-	if (told) {
+	if (told && !midway) {
 		decide(in, raw, point, level, mm, addr, pages, flags);
 		return;
 	}
@@ -655,7 +657,8 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 					     .kind = EVENT_DECISION,
 					     .point = i ? POINT_DIRTY_UP : POINT_WP_REUSE,
 					     .level = (uint8_t)level, .flags = (uint8_t)flags,
-					     .sure = {.low = 0, .estimate = i == 0, .high = 1}});
+					     .sure = {.low = 0, .estimate = i == 0 && !midway,
+						      .high = 1}});
 }
 
 static void on_clear_flush(struct interpreter *in, const struct raw_event *raw, struct task *task)
@@ -796,6 +799,7 @@ static void on_gather(struct interpreter *in, const struct raw_event *raw, struc
 			task->gather_point = POINT_EXIT;
 		}
 		mm_end(in, raw, mm);
+		task->exit_flush = in->arch == ARCH_X86;
 		return;
 	}
 	if (start >= end)
@@ -844,14 +848,21 @@ static void on_flush_range(struct interpreter *in, const struct raw_event *raw, 
 {
 	bool whole = HAS(raw, START) && HAS(raw, END) && !GET(raw, START) &&
 		     GET(raw, END) == ~UINT64_C(0);
-	uint32_t mm = event_mm(in, raw, task);
+	uint32_t mm;
 
+	if (task->exit_flush)
+		return; /* of the mm that tlb_finish_mmu has just ended */
 	if (task->flush_point == POINT_COW && !whole)
 		return; /* the flush of the copy that has just been decided */
 	task->flush_point = NR_POINTS;
+	mm = event_mm(in, raw, task);
 	if (whole && HAS(raw, SHIFT) && GET(raw, SHIFT) && !in->has_gather) {
 		/* With a stride it is a gather (flush_tlb_mm() has none): of exit_mmap, or a nested one. */
 		task->whole_mm = mm;
+	} else if (whole && HAS(raw, SHIFT) && GET(raw, SHIFT)) {
+		/* tlb_finish_mmu began with a range: it has found another gather under way. */
+		decide(in, raw, POINT_NESTED, LEVEL_MM, mm, 0, 0, 0);
+		task->flush_point = POINT_NESTED;
 	} else if (whole && decoder_has(in->decoder, ROLE_COPY_RANGE, -1) && task->fork.time_ns) {
 		task->flush_point = POINT_FORK;
 	}
@@ -1056,8 +1067,11 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		if (!cpu->current || !stamped_late(role))
 			run_task(in, raw, task);
 	}
-	if (!stamped_late(role))
+	if (!stamped_late(role)) {
 		cpu->switching = false;
+		if (role != ROLE_FLUSH_RANGE)
+			task->exit_flush = false;
+	}
 	if (task->whole_mm)
 		settle_whole(in, raw, task);
 	if (task->fork.open && role != ROLE_COPY_RANGE && !stamped_late(role))
