@@ -9,6 +9,7 @@
  *   reports/   the reports: NAME.sql, and NAME.gp where there is a picture
  *   db.c       opens the database read only, narrows it to a trace or a policy
  *   table.c    a query's rows as text table, CSV, JSON
+ *   html.c     all reports as one HTML page; html_style.c its looks, svg.c its pictures
  *   plot.c     pictures, through gnuplot
  *   text.c     widths, units, harmless text
  */
@@ -26,6 +27,7 @@
 
 #include "analysis/db.h"
 #include "analysis/help.h"
+#include "analysis/html.h"
 #include "analysis/plot.h"
 #include "analysis/report.h"
 #include "common/msg.h"
@@ -34,6 +36,7 @@
 static const char help[] =
 	"Usage: tlbreport DB [REPORT] [--csv|--json] [OPTION]...\n"
 	"       tlbreport DB cost --plot FILE.png|FILE.svg|-\n"
+	"       tlbreport DB html -o FILE.html\n"
 	"       tlbreport list\n"
 	"       tlbreport help REPORT\n"
 	"\n"
@@ -48,6 +51,7 @@ static const char help[] =
 	"  --trace NAME    only this recording\n"
 	"  --policy NAME   only this policy, as it was given to tlbreplay or by its bare name\n"
 	"  --plot FILE     draw instead: into a .png or .svg file, or - for this terminal\n"
+	"  -o FILE         of html: where to write the page; default: standard output\n"
 	"  -h, --help      this text; behind a report, what it answers and its columns\n"
 	"  -V, --version   the version\n"
 	"\n"
@@ -56,13 +60,14 @@ static const char help[] =
 	"  tlbreport results.db processes --policy arm64-broadcast --limit 5\n"
 	"  tlbreport results.db flush --csv > flush.csv\n"
 	"  tlbreport results.db cost --plot cost.svg\n"
+	"  tlbreport results.db html -o report.html\n"
 	"  tlbreport help processes\n"
 	"\n"
 	"Exit status: 0 fine, 1 failed, 2 wrong usage.\n";
 
 struct command {
-	const char *path, *report, *plot;
-	bool help, markdown;
+	const char *path, *report, *plot, *output;
+	bool help, markdown, not_html;
 	struct report_how how;
 };
 
@@ -167,7 +172,7 @@ static int parse(int argc, char **argv, struct command *c)
 	int opt;
 
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":hV", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":ho:V", options, NULL)) != -1) {
 		switch (opt) {
 		case CSV:
 			csv = true;
@@ -194,6 +199,9 @@ static int parse(int argc, char **argv, struct command *c)
 		case PLOT:
 			c->plot = optarg;
 			break;
+		case 'o':
+			c->output = optarg;
+			break;
 		case MARKDOWN:
 			c->markdown = true;
 			break;
@@ -217,6 +225,8 @@ static int parse(int argc, char **argv, struct command *c)
 		return usage("--csv and --json exclude each other");
 	if (c->plot && (csv || json || c->how.table))
 		return usage("--plot draws; it excludes --csv, --json and --table");
+	if (csv || json || c->plot || c->how.table)
+		c->not_html = true;
 	c->how.format = csv ? REPORT_CSV : json ? REPORT_JSON : REPORT_TEXT;
 	if (optind >= argc)
 		return usage("which database? (tlbreplay writes results.db)");
@@ -225,6 +235,11 @@ static int parse(int argc, char **argv, struct command *c)
 		c->report = argv[optind++];
 	if (optind < argc)
 		return usage("one report at a time: what is \"%s\"?", argv[optind]);
+	if (c->report && !strcmp(c->report, "html") && c->not_html)
+		return usage("html is a format of its own; it excludes --csv, --json, --table and "
+			     "--plot");
+	if (c->output && (!c->report || strcmp(c->report, "html")))
+		return usage("-o is for html; other reports go to standard output");
 	if ((!c->report && !strcmp(c->path, "list")) || (c->report && !strcmp(c->report, "list"))) {
 		report_list(stdout);
 		return EXIT_FINE;
@@ -361,16 +376,35 @@ static const char *find(const struct command *c, const struct report **r, char *
 	return (*r)->sql;
 }
 
+static int write_page(sqlite3 *db, const struct command *c)
+{
+	struct text page = {0};
+	char err[512];
+	int status = EXIT_FINE;
+
+	if (html_page(db, c->path, &c->how, &page, err, sizeof(err))) {
+		msg_error("%s: html: %s", c->path, err);
+		status = EXIT_FAILED;
+	} else if (c->output) {
+		status = save(c->output, &page);
+	} else {
+		fwrite(page.text, 1, page.len, stdout);
+	}
+	text_free(&page);
+	return status;
+}
+
 static int run(struct command *c)
 {
+	bool page = !strcmp(c->report, "html");
 	const struct report *r = NULL;
 	char *own = NULL;
 	sqlite3 *db = NULL;
 	char err[512] = "";
 	int status = EXIT_FAILED;
-	const char *sql = find(c, &r, &own, &status);
+	const char *sql = page ? NULL : find(c, &r, &own, &status);
 
-	if (!sql)
+	if (!sql && !page)
 		return status;
 	if (db_open(c->path, &db, err, sizeof(err))) {
 		msg_error("%s: %s", c->path, err);
@@ -382,8 +416,8 @@ static int run(struct command *c)
 		status = ret == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
 		goto out;
 	}
-	if (c->plot) {
-		status = draw(db, c, r);
+	if (page || c->plot) {
+		status = page ? write_page(db, c) : draw(db, c, r);
 		goto out;
 	}
 	ret = report_run(db, c->report, sql, &c->how, stdout, err, sizeof(err));

@@ -17,8 +17,8 @@
  *   terminal       "png", "svg" or "dumb"
  *   columns        of the text terminal, for "dumb"
  *
- * A line "# panel: PIXELS LINES" in NAME.gp sets the height of a panel; without it that follows from
- * its rows.
+ * A line "# panel: PIXELS LINES" in NAME.gp sets the height of a panel; without it that follows
+ * from its rows.
  */
 #ifndef ANALYSIS_PLOT_H
 #define ANALYSIS_PLOT_H

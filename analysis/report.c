@@ -171,6 +171,8 @@ static void directive(struct script *s, struct statement *st, const char *line, 
 		st->is_text = true;
 	} else if (word(line, len, "long")) {
 		st->is_long = true;
+	} else if (word(line, len, "terminal")) {
+		st->is_terminal = true;
 	} else if (word(line, len, "plot")) {
 		st->is_plot = true;
 	} else if (word(line, len, "per trace") && !s->nr) {

@@ -14,6 +14,7 @@
  *   fold: COLUMN        is named below the table if all its values are equal
  *   text                no table: its column "text" holds paragraphs
  *   long                only the first rows are shown unless --limit says otherwise
+ *   terminal            not in the HTML page
  *   plot                not shown at all: data for NAME.gp (see plot.h)
  *
  * and before the first statement only:
@@ -84,7 +85,7 @@ struct statement {
 	sqlite3_stmt *stmt;
 	struct text title, note, empty, fold;
 	struct text columns; /* "NAME: TEXT" lines */
-	bool is_text, is_long, is_plot;
+	bool is_text, is_long, is_plot, is_terminal;
 };
 
 struct script {

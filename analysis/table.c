@@ -646,3 +646,233 @@ out:
 	free(g.cols);
 	return ret;
 }
+
+/* HTML ------------------------------------------------------------------------------------------
+ */
+
+void table_html_string(FILE *out, const char *s, size_t len)
+{
+	struct text t = {0};
+
+	text_add_clean(&t, s, len);
+	for (size_t i = 0; i < t.len; i++)
+		switch (t.text[i]) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		case '\'':
+			fputs("&#39;", out);
+			break;
+		default:
+			putc(t.text[i], out);
+		}
+	text_free(&t);
+}
+
+/* A small share reads "<0.01 %". */
+static void html_number(FILE *out, enum number_kind kind, double v)
+{
+	struct text t = {0};
+
+	number_add(&t, kind, v);
+	for (size_t i = 0; i < t.len; i++)
+		if (t.text[i] == '<')
+			fputs("&lt;", out);
+		else
+			text_put(out, &t.text[i], 1);
+	text_free(&t);
+}
+
+/* Whether a cell's own text sorts as its value does: counts do, units do not. */
+static bool sorts(enum number_kind kind)
+{
+	return kind == NUMBER_COUNT || kind == NUMBER_ID || kind == NUMBER_AT_NS;
+}
+
+static void html_range(FILE *out, struct grid *g, const struct column *c, sqlite3_stmt *stmt)
+{
+	static const char *const bounds[] = {"lo", "es", "hi"};
+	double v[3];
+
+	for (int i = 0; i < 3; i++)
+		v[i] = sqlite3_column_double(stmt, c->from + i);
+	fprintf(out, "<td class=\"n\" data-v=\"");
+	put_double(out, v[1], "");
+	fputs("\">", out);
+	if (v[0] == v[1] && v[1] == v[2]) {
+		html_number(out, c->kind, v[1]);
+	} else {
+		for (int i = 0; i < 3; i++) {
+			fprintf(out, "%s<span class=\"%s\">", i ? "<i> .. </i>" : "", bounds[i]);
+			html_number(out, c->kind, v[i]);
+			fputs("</span>", out);
+		}
+	}
+	if (c->doubt >= 0 && sqlite3_column_int(stmt, c->doubt)) {
+		fputs(" <abbr title=\"uncalibrated: rests on something that nobody "
+		      "measured\">?</abbr>",
+		      out);
+		g->doubts = true;
+	}
+	fputs("</td>", out);
+}
+
+static void html_cell(FILE *out, struct grid *g, const struct column *c, sqlite3_stmt *stmt,
+		      const struct table_html *how)
+{
+	int col = c->from;
+
+	if (c->range && is_number(stmt, col) && is_number(stmt, col + 1) &&
+	    is_number(stmt, col + 2)) {
+		html_range(out, g, c, stmt);
+		return;
+	}
+	if (c->range)
+		col++;
+	if (sqlite3_column_type(stmt, col) == SQLITE_NULL) {
+		fputs("<td class=\"n\" data-v=\"\">-</td>", out);
+	} else if (is_number(stmt, col)) {
+		double v = sqlite3_column_double(stmt, col);
+		bool link = how->mm_anchor && !strcmp(sqlite3_column_name(stmt, col), "mm") &&
+			    how->has_mm(how->ctx, (int64_t)v);
+
+		fputs("<td class=\"n\"", out);
+		if (!sorts(c->kind)) {
+			fputs(" data-v=\"", out);
+			put_double(out, v, "");
+			putc('"', out);
+		}
+		putc('>', out);
+		if (link)
+			fprintf(out, "<a href=\"#%s%.0f\">", how->mm_anchor, v);
+		html_number(out, c->kind, v);
+		fputs(link ? "</a></td>" : "</td>", out);
+	} else {
+		size_t len;
+		const char *s = bytes_of(stmt, col, &len);
+
+		fputs(len > 40 ? "<td class=\"w\">" : "<td>", out);
+		table_html_string(out, s, len);
+		fputs("</td>", out);
+	}
+}
+
+/* The column that all rows agree on, if FOLD names one: needs a run of its own over STMT. */
+static int folded(sqlite3_stmt *stmt, const char *fold, struct text *said)
+{
+	int col = -1, rc;
+	int64_t rows = 0;
+	struct text first = {0};
+
+	for (int i = 0; fold && i < sqlite3_column_count(stmt); i++)
+		if (!strcmp(sqlite3_column_name(stmt, i), fold))
+			col = i;
+	while (col >= 0 && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		size_t len;
+		const char *s = bytes_of(stmt, col, &len);
+
+		if (!rows++)
+			text_add(&first, s, len);
+		else if (first.len != len || (len && memcmp(first.text, s, len)))
+			col = -1;
+	}
+	sqlite3_reset(stmt);
+	if (!rows)
+		col = -1;
+	if (col >= 0)
+		text_add(said, first.text ? first.text : "", first.len);
+	text_free(&first);
+	return col;
+}
+
+int table_html(FILE *out, sqlite3_stmt *stmt, const struct table_html *how)
+{
+	struct grid g = {0};
+	struct text said = {0};
+	int fold_at = folded(stmt, how->fold, &said), policy_at = -1, rc;
+	int64_t rows = 0;
+	int ret = make_columns(&g, stmt, how->hide);
+
+	if (ret)
+		goto out;
+	for (int i = 0; i < sqlite3_column_count(stmt); i++)
+		if (!strcmp(sqlite3_column_name(stmt, i), "policy"))
+			policy_at = i;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (how->limit && rows >= how->limit) {
+			g.more++;
+			continue;
+		}
+		if (!rows++) {
+			fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"",
+			      out);
+			table_html_string(out, how->label, strlen(how->label));
+			fputs("\"><table><thead><tr>", out);
+			for (size_t i = 0; i < g.nr_cols; i++) {
+				if (g.cols[i].from == fold_at)
+					continue;
+				fputs(is_number(stmt, g.cols[i].from)
+					      ? "<th scope=\"col\" class=\"n\">"
+					      : "<th scope=\"col\">",
+				      out);
+				text_put(out, g.cols[i].head.text, g.cols[i].head.len);
+				fputs("</th>", out);
+			}
+			fputs("</tr></thead><tbody>\n", out);
+		}
+		const char *policy =
+			policy_at < 0 ? NULL : (const char *)sqlite3_column_text(stmt, policy_at);
+		int n = policy ? how->policy(how->ctx, policy) : 0;
+		if (n)
+			fprintf(out, "<tr class=\"q p%d\">", n);
+		else
+			fputs("<tr>", out);
+		for (size_t i = 0; i < g.nr_cols; i++)
+			if (g.cols[i].from != fold_at)
+				html_cell(out, &g, &g.cols[i], stmt, how);
+		fputs("</tr>\n", out);
+	}
+	ret = rc == SQLITE_DONE ? 0 : -EIO;
+	if (!rows) {
+		fputs("<p>", out);
+		table_html_string(out, how->empty, strlen(how->empty));
+		fputs("</p>\n", out);
+		goto out;
+	}
+	fputs("</tbody></table></div>\n", out);
+	if (g.more) {
+		fputs("<p class=\"note\">", out);
+		html_number(out, NUMBER_COUNT, (double)g.more);
+		fputs(" more rows left out; all: <code>", out);
+		table_html_string(out, how->more, strlen(how->more));
+		fputs("</code></p>\n", out);
+	}
+	if (fold_at >= 0) {
+		fputs("<p class=\"note\">", out);
+		for (size_t i = 0; i < g.nr_cols; i++)
+			if (g.cols[i].from == fold_at)
+				text_put(out, g.cols[i].head.text, g.cols[i].head.len);
+		fputs(": ", out);
+		table_html_string(out, said.text ? said.text : "", said.len);
+		fputs(".</p>\n", out);
+	}
+	if (g.doubts)
+		fputs("<p class=\"note\">?: uncalibrated, rests on something that nobody "
+		      "measured.</p>\n",
+		      out);
+out:
+	for (size_t i = 0; g.cols && i < g.nr_cols; i++)
+		text_free(&g.cols[i].head);
+	free(g.cols);
+	text_free(&said);
+	return ret;
+}

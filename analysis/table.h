@@ -42,4 +42,27 @@ void table_json_columns(FILE *out, sqlite3_stmt *stmt);
 /* A JSON string of LEN bytes; invalid UTF-8 becomes U+FFFD. */
 void table_json_string(FILE *out, const char *s, size_t len);
 
+struct table_html {
+	int64_t limit;    /* rows shown, the rest is counted; 0: all */
+	const char *hide; /* as in struct table_text */
+	const char *fold;
+	const char *empty;
+	const char *label;     /* of the table, for those who do not see it */
+	const char *more;      /* command that shows all rows */
+	const char *mm_anchor; /* an mm links to "#", this and its number if has_mm() says so */
+	int (*policy)(void *ctx,
+		      const char *policy); /* its number, 0: none: class "q pN" of rows */
+	bool (*has_mm)(void *ctx, int64_t mm);
+	void *ctx;
+};
+
+/*
+ * An HTML table that is well-formed XML, too. Bounds are apart, in elements of class lo, es and hi;
+ * a cell that does not sort as it reads has its value in data-v. Returns like table_text().
+ */
+int table_html(FILE *out, sqlite3_stmt *stmt, const struct table_html *how);
+
+/* Clean text (see text.h) with HTML's characters escaped. */
+void table_html_string(FILE *out, const char *s, size_t len);
+
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How many entries stay stale for longer than a time, at the high bound.
-# $data: series, ns, entries that stay at least so long, entries in all.
+# $data: series, ns, entries that stay at least so long, entries in all, policy, kind.
 # panel: 440 26
 
 text_only = terminal eq 'dumb'

@@ -16,7 +16,7 @@ ORDER BY t.id, p.id, e.kind, CASE e.bound WHEN 'low' THEN 0 WHEN 'estimate' THEN
 -- empty: No single stale entries are stored.
 SELECT s.trace, s.policy, s.kind, s.ns AS stale_ns, s.page, s.cpu, s.mm, m.comm, s.start_ns, s.ended
 FROM v_stale s JOIN traces t USING (trace) JOIN policies p ON p.trace = t.id AND p.policy = s.policy
-     LEFT JOIN v_mm m ON m.trace = s.trace AND m.mm = s.mm
+     LEFT JOIN mms m ON m.trace = t.id AND m.mm = s.mm
 ORDER BY t.id, s.ns DESC, p.id, s.mm, s.page, s.cpu, s.start_ns, s.kind;
 
 -- plot
@@ -34,7 +34,7 @@ WITH s AS (
   FROM s WHERE shorter IS NULL OR shorter < ns)
 SELECT k.trace AS panel,
        k.policy || ', ' || k.kind AS series,
-       k.ns, k.rank AS entries, e.entries AS all_entries
+       k.ns, k.rank AS entries, e.entries AS all_entries, k.policy, k.kind
 FROM k LEFT JOIN v_exposure e ON e.trace = k.trace AND e.policy = k.policy AND e.kind = k.kind
                               AND e.bound = 'high'
 WHERE k.same = 1

@@ -42,12 +42,12 @@ WITH base AS (
     LEFT JOIN flushes o ON o.trace = b.trace AND o.policy = p.policy AND NOT o.reuse
     LEFT JOIN flushes ob ON ob.trace = b.trace AND ob.policy = b.policy AND NOT ob.reuse
   WHERE b.policy IS NULL OR p.policy <> b.policy)
-SELECT trace, text FROM (
-SELECT DISTINCT c.nr, 0 AS id, c.trace,
+SELECT trace, policy, text FROM (
+SELECT DISTINCT c.nr, 0 AS id, c.trace, NULL AS policy,
   c.trace || coalesce(', whose kernel flushed like ' || c.base, '') || ':' AS text
 FROM compared c
 UNION ALL
-SELECT c.nr, c.id, c.trace,
+SELECT c.nr, c.id, c.trace, c.policy,
   '- ' || c.policy || ' would have issued '
   || CASE WHEN c.base IS NULL THEN count_of(c.reuse, 'broadcast') || ' at wp_reuse and '
                || human_count(c.other) || ' elsewhere, ' || count_of(c.mask, 'flush by interrupt', 'flushes by interrupt')
@@ -234,6 +234,7 @@ ORDER BY nr, kind, key;
 
 -- title: Next
 -- text
+-- terminal
 SELECT trace, printf('  %-*s  %s', max(length(line)) OVER (PARTITION BY trace), line, why) AS text
 FROM (
   SELECT t.id, t.trace, c.nr, c.why, 'tlbreport ' || shell_word(database()) || ' ' || c.command AS line
@@ -241,7 +242,8 @@ FROM (
     SELECT 1 AS nr, 'processes' AS command, 'who causes the flushes' AS why
     UNION ALL SELECT 2, 'cost --plot -', 'the costs, drawn'
     UNION ALL SELECT 3, 'trust', 'every caveat in full'
-    UNION ALL SELECT 4, 'list', 'what else it answers'
-    UNION ALL SELECT 5, '--trace NAME', 'only one of the recordings'
+    UNION ALL SELECT 4, 'html -o report.html', 'all of it as one page'
+    UNION ALL SELECT 5, 'list', 'what else it answers'
+    UNION ALL SELECT 6, '--trace NAME', 'only one of the recordings'
               WHERE (SELECT count(*) FROM main.traces) > 1) c)
 ORDER BY id, nr;

@@ -10,7 +10,7 @@
 -- long
 SELECT g.trace, CASE WHEN g.page IS NULL THEN '(others)' ELSE printf('0x%x', g.page) END AS page, g.mm, m.comm, g.point, g.level,
        g.decisions
-FROM v_page g JOIN traces t USING (trace) LEFT JOIN v_mm m ON m.trace = g.trace AND m.mm = g.mm
+FROM v_page g JOIN traces t USING (trace) LEFT JOIN mms m ON m.trace = t.id AND m.mm = g.mm
 ORDER BY t.id, g.page IS NULL, g.decisions DESC, g.mm, g.page, g.point, g.level;
 
 -- plot
@@ -39,6 +39,6 @@ SELECT a.trace AS panel,
                                  - (r.cell * a.pages + a.cells - 1) / a.cells) AS per_page
 FROM a JOIN (SELECT r.*, (r.page - a.start) / r.page_bytes * a.cells / a.pages AS cell
              FROM r JOIN a USING (nr, mm, region) WHERE a.place <= 20) r USING (nr, mm, region)
-     LEFT JOIN v_mm m ON m.trace = a.trace AND m.mm = a.mm
+     LEFT JOIN mms m ON m.trace = a.nr AND m.mm = a.mm
 GROUP BY a.nr, a.place, r.cell
 ORDER BY a.nr, a.place, r.cell;

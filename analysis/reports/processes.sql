@@ -11,6 +11,6 @@ SELECT f.trace, f.policy, f.mm, m.tid, m.comm,
        sum(CASE f.scope WHEN 'local' THEN f.flushes ELSE 0 END) AS local
 FROM v_process f JOIN traces t USING (trace)
      JOIN policies p ON p.trace = t.id AND p.policy = f.policy
-     LEFT JOIN v_mm m ON m.trace = f.trace AND m.mm = f.mm
+     LEFT JOIN mms m ON m.trace = t.id AND m.mm = f.mm
 GROUP BY t.id, p.id, f.mm
 ORDER BY t.id, broadcasts + by_interrupt DESC, local DESC, p.id, f.mm;

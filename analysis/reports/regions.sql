@@ -28,5 +28,5 @@ WITH g AS (
 SELECT a.trace, printf('0x%x', a.start) AS start,
        a.end - a.start AS size_bytes, a.mm, m.comm, a.pages, a.decisions,
        a.wp_reuse, a.cow, 1.0 * a.decisions / a.of_all AS share
-FROM a LEFT JOIN v_mm m ON m.trace = a.trace AND m.mm = a.mm
+FROM a LEFT JOIN mms m ON m.trace = a.nr AND m.mm = a.mm
 ORDER BY a.nr, a.decisions DESC, a.mm, a.start;

@@ -19,6 +19,7 @@ ORDER BY f.nr, f.tenth, p.id;
 
 -- title: Invalidations over time, as finely as they are stored (estimates)
 -- long
+-- terminal
 SELECT f.trace, f.start_ns - coalesce(t.first_ns, 0) AS start_ns, f.width_ns, f.policy,
        sum(CASE f.scope WHEN 'broadcast' THEN f.flushes ELSE 0 END) AS broadcasts,
        sum(CASE f.scope WHEN 'mask' THEN f.flushes ELSE 0 END) AS by_interrupt,

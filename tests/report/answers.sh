@@ -58,11 +58,12 @@ What this rests on
 - unseen: age, reclaim.
 
 Next
-  tlbreport fix.db processes      who causes the flushes
-  tlbreport fix.db cost --plot -  the costs, drawn
-  tlbreport fix.db trust          every caveat in full
-  tlbreport fix.db list           what else it answers
-  tlbreport fix.db --trace NAME   only one of the recordings
+  tlbreport fix.db processes            who causes the flushes
+  tlbreport fix.db cost --plot -        the costs, drawn
+  tlbreport fix.db trust                every caveat in full
+  tlbreport fix.db html -o report.html  all of it as one page
+  tlbreport fix.db list                 what else it answers
+  tlbreport fix.db --trace NAME         only one of the recordings
 END
 program=$(realpath "$REPORT")
 in_dir() {
