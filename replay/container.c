@@ -770,7 +770,8 @@ static int walk_sections_v7(struct container *c, uint64_t offset, struct trace_e
 			return ret;
 		id = source_u16(src, header);
 		size = source_u64(src, header + 8);
-		if ((id != OPTION_DONE && id != OPTION_BUFFER && (id < 15 || id > 25)) || !size ||
+		if ((id != OPTION_DONE && id != OPTION_BUFFER && (id < 15 || id > 25)) ||
+		    (!size && id == OPTION_DONE) || /* zeros: a gap */
 		    size > INT64_MAX)
 			break;
 		if (size > room - sizeof(header))

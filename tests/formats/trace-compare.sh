@@ -54,6 +54,7 @@ dump() {
 	return 1
 }
 
+# A report of several buffers begins each line with the buffer's name; ours ends with it.
 # Lines of "COMM-PID [CPU] SECONDS.NNNNNNNNN: EVENT: ..." to "TIME_NS CPU PID EVENT". A comm may hold
 # blanks, colons and dashes; what events print may hold newlines.
 parse_report() {
@@ -68,7 +69,7 @@ compare() {
 	if command -v trace-cmd >/dev/null; then
 		if ask "$DIR/report.txt" trace-cmd report -N -t "$file"; then
 			parse_report <"$DIR/report.txt" >"$DIR/report"
-			sed -E 's/^([^:]*) [^ :]+:/\1 /' "$DIR/ours" >"$DIR/short"
+			sed -E 's/^([^:]*) [^ :]+:([^ ]+).*/\1 \2/' "$DIR/ours" >"$DIR/short"
 			same "$DIR/report" "$DIR/short" "trace-cmd report"
 		fi
 	fi
