@@ -9,6 +9,7 @@
  *   reports/   the reports: NAME.sql, and NAME.gp where there is a picture
  *   db.c       opens the database read only, narrows it to a trace or a policy
  *   table.c    a query's rows as text table, CSV, JSON
+ *   compare.c  two databases, recordings or policies beside each other
  *   html.c     all reports as one HTML page; html_style.c its looks, svg.c its pictures
  *   plot.c     pictures, through gnuplot
  *   text.c     widths, units, harmless text
@@ -25,6 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/compare.h"
 #include "analysis/db.h"
 #include "analysis/help.h"
 #include "analysis/html.h"
@@ -37,6 +39,7 @@ static const char help[] =
 	"Usage: tlbreport DB [REPORT] [--csv|--json] [OPTION]...\n"
 	"       tlbreport DB cost --plot FILE.png|FILE.svg|-\n"
 	"       tlbreport DB html -o FILE.html\n"
+	"       tlbreport compare A.db [B.db] [--fail-if RULE]... [OPTION]...\n"
 	"       tlbreport list\n"
 	"       tlbreport help REPORT\n"
 	"\n"
@@ -51,6 +54,9 @@ static const char help[] =
 	"  --trace NAME    only this recording\n"
 	"  --policy NAME   only this policy, as it was given to tlbreplay or by its bare name\n"
 	"  --plot FILE     draw instead: into a .png or .svg file, or - for this terminal\n"
+	"  --fail-if RULE  of compare: exit with 1 if RULE holds, like 'cost>+5%' or\n"
+	"                  'broadcasts.high>=1000'\n"
+	"  --per-second    of compare: rates instead of totals\n"
 	"  -o FILE         of html: where to write the page; default: standard output\n"
 	"  -h, --help      this text; behind a report, what it answers and its columns\n"
 	"  -V, --version   the version\n"
@@ -61,14 +67,24 @@ static const char help[] =
 	"  tlbreport results.db flush --csv > flush.csv\n"
 	"  tlbreport results.db cost --plot cost.svg\n"
 	"  tlbreport results.db html -o report.html\n"
+	"  tlbreport compare old.db new.db --fail-if 'cost.sure>+5%'\n"
 	"  tlbreport help processes\n"
 	"\n"
-	"Exit status: 0 fine, 1 failed, 2 wrong usage.\n";
+	"Exit status: 0 fine, 1 failed or a --fail-if holds, 2 wrong usage.\n";
+
+enum {
+	RULES_MOST = 64
+};
 
 struct command {
 	const char *path, *report, *plot, *output;
 	bool help, markdown, not_html;
 	struct report_how how;
+	/* For compare: the second database and what was named first and second. */
+	bool compare, per_second;
+	const char *other, *traces[2], *policies[2];
+	size_t nr_traces, nr_policies, nr_rules;
+	struct compare_rule rules[RULES_MOST];
 };
 
 /* 80 columns where nobody says otherwise, so that what goes into a file is always the same. */
@@ -124,11 +140,12 @@ static int print_help(const struct command *c, int nr, char **words)
 	char err[512];
 	int ret = 0;
 
-	if (nr > 2)
+	if (nr > 2 && strcmp(words[0], "compare") != 0)
 		return usage("one report at a time: what is \"%s\"?", words[2]);
 	const struct report *r = name ? report_find(name) : NULL;
-	/* "results.db --help" names no report. */
-	if (name && !r && (word || nr > 1))
+	bool command = name && (!strcmp(name, "html") || !strcmp(name, "compare"));
+	/* "results.db --help" names no report, nor does "compare A.db --help". */
+	if (name && !r && !command && strcmp(words[0], "compare") != 0 && (word || nr > 1))
 		return unknown_report(name);
 	if (c->markdown)
 		ret = help_markdown(stdout, err, sizeof(err));
@@ -139,6 +156,28 @@ static int print_help(const struct command *c, int nr, char **words)
 	if (ret)
 		msg_error("help: %s", err);
 	return ret ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* WORDS are what stands behind the first database. Returns like parse(). */
+static int parse_compare(struct command *c, int nr, char **words)
+{
+	if (nr > 1)
+		return usage("two databases at most: what is \"%s\"?", words[1]);
+	if (c->plot || c->output)
+		return usage("compare draws no picture");
+	if (c->nr_traces > 2 || c->nr_policies > 2)
+		return usage("--trace and --policy at most twice: of A, then of B");
+	c->other = nr ? words[0] : c->path;
+	if (!nr && c->nr_traces < 2 && c->nr_policies < 2)
+		return usage(
+			"compare %s with what? Another database, or two times --trace or --policy",
+			c->path);
+	/* What is named once means both sides. */
+	if (c->nr_traces == 1)
+		c->traces[1] = c->traces[0];
+	if (c->nr_policies == 1)
+		c->policies[1] = c->policies[0];
+	return -1;
 }
 
 /* Returns -1 to go on, else the exit status. */
@@ -152,7 +191,9 @@ static int parse(int argc, char **argv, struct command *c)
 		TRACE,
 		POLICY,
 		PLOT,
-		MARKDOWN
+		MARKDOWN,
+		FAIL_IF,
+		PER_SECOND
 	};
 	static const struct option options[] = {
 		{"csv", no_argument, NULL, CSV},
@@ -162,12 +203,15 @@ static int parse(int argc, char **argv, struct command *c)
 		{"trace", required_argument, NULL, TRACE},
 		{"policy", required_argument, NULL, POLICY},
 		{"plot", required_argument, NULL, PLOT},
+		{"fail-if", required_argument, NULL, FAIL_IF},
+		{"per-second", no_argument, NULL, PER_SECOND},
 		{"markdown", no_argument, NULL, MARKDOWN},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
 	bool csv = false, json = false;
+	char err[256];
 	int64_t n;
 	int opt;
 
@@ -192,15 +236,31 @@ static int parse(int argc, char **argv, struct command *c)
 			break;
 		case TRACE:
 			c->how.trace = optarg;
+			if (c->nr_traces < 2)
+				c->traces[c->nr_traces] = optarg;
+			c->nr_traces++;
 			break;
 		case POLICY:
 			c->how.policy = optarg;
+			if (c->nr_policies < 2)
+				c->policies[c->nr_policies] = optarg;
+			c->nr_policies++;
 			break;
 		case PLOT:
 			c->plot = optarg;
 			break;
 		case 'o':
 			c->output = optarg;
+			break;
+		case FAIL_IF:
+			if (c->nr_rules == RULES_MOST)
+				return usage("more than %d times --fail-if", RULES_MOST);
+			if (compare_rule_parse(optarg, &c->rules[c->nr_rules], err, sizeof(err)))
+				return usage("--fail-if %s", err);
+			c->nr_rules++;
+			break;
+		case PER_SECOND:
+			c->per_second = true;
 			break;
 		case MARKDOWN:
 			c->markdown = true;
@@ -230,7 +290,16 @@ static int parse(int argc, char **argv, struct command *c)
 	c->how.format = csv ? REPORT_CSV : json ? REPORT_JSON : REPORT_TEXT;
 	if (optind >= argc)
 		return usage("which database? (tlbreplay writes results.db)");
+	if (!strcmp(argv[optind], "compare")) {
+		c->compare = true;
+		if (++optind >= argc)
+			return usage("compare which databases?");
+	}
+	if (!c->compare && (c->nr_rules || c->per_second))
+		return usage("%s is for compare", c->nr_rules ? "--fail-if" : "--per-second");
 	c->path = argv[optind++];
+	if (c->compare)
+		return parse_compare(c, argc - optind, argv + optind);
 	if (optind < argc)
 		c->report = argv[optind++];
 	if (optind < argc)
@@ -394,6 +463,55 @@ static int write_page(sqlite3 *db, const struct command *c)
 	return status;
 }
 
+static int run_compare(struct command *c)
+{
+	struct compare_side sides[2] = {
+		{.path = c->path, .trace = c->traces[0], .policy = c->policies[0]},
+		{.path = c->other, .trace = c->traces[1], .policy = c->policies[1]},
+	};
+	struct compare_how how = {
+		.report = c->how,
+		.per_second = c->per_second,
+		.rules = c->rules,
+		.nr_rules = c->nr_rules,
+	};
+	struct text failed = {0};
+	char err[512] = "";
+	int status = EXIT_FAILED, ret;
+
+	for (int i = 0; i < 2; i++) {
+		struct compare_side *s = &sides[i];
+
+		if (db_open(s->path, &s->db, err, sizeof(err))) {
+			msg_error("%s: %s", s->path, err);
+			goto out;
+		}
+		ret = db_check(s->db, s->trace, s->policy, err, sizeof(err));
+		if (ret) {
+			msg_error("%s: %s", s->path, err);
+			status = ret == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+			goto out;
+		}
+	}
+	ret = compare_run(&sides[0], &sides[1], &how, stdout, &failed, err, sizeof(err));
+	if (ret) {
+		msg_error("compare: %s", err);
+		status = ret == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+	} else {
+		status = failed.len ? EXIT_FAILED : EXIT_FINE;
+	}
+	for (char *line = failed.text, *end; line && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		*end = '\0';
+		msg_error("%s", line);
+	}
+out:
+	sqlite3_close(sides[0].db);
+	sqlite3_close(sides[1].db);
+	text_free(&failed);
+	return status;
+}
+
 static int run(struct command *c)
 {
 	bool page = !strcmp(c->report, "html");
@@ -441,7 +559,9 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "C.UTF-8");
 	c.how.width = terminal_width();
 	int status = parse(argc, argv, &c);
-	if (status < 0) {
+	if (status < 0 && c.compare) {
+		status = run_compare(&c);
+	} else if (status < 0) {
 		if (!c.report)
 			c.report = c.plot ? "cost" : "overview";
 		status = run(&c);

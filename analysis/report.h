@@ -11,7 +11,7 @@
  *   note: TEXT          stands below it; may be repeated
  *   empty: TEXT         stands there if it has no rows
  *   column: NAME: TEXT  what a column means, where analysis/columns.c does not say it already
- *   fold: COLUMN        is named below the table if all its values are equal
+ *   fold: COLUMN        is named below the table if all its values are equal; as text, several
  *   text                no table: its column "text" holds paragraphs
  *   long                only the first rows are shown unless --limit says otherwise
  *   terminal            not in the HTML page

@@ -595,7 +595,7 @@ static void fold(struct grid *g, sqlite3_stmt *stmt, const char *name, struct te
 	for (size_t row = 1; row < g->nr_rows; row++)
 		if (strcmp(cell(g, row, at), cell(g, 0, at)))
 			return;
-	text_addf(said, "%s: %s.", g->cols[at].head.text, cell(g, 0, at));
+	text_addf(said, "%s%s: %s.", said->len ? " " : "", g->cols[at].head.text, cell(g, 0, at));
 	size_t to = 0;
 	for (size_t i = 0; i < g->nr_rows * g->nr_cols; i++)
 		if (i % g->nr_cols == at)
@@ -621,8 +621,14 @@ int table_text(FILE *out, sqlite3_stmt *stmt, const struct table_text *how)
 		goto out;
 	}
 	struct text said = {0};
-	if (how->fold)
-		fold(&g, stmt, how->fold, &said);
+	for (const char *names = how->fold; names && *names;) {
+		char name[64];
+		size_t len = strcspn(names, ", ");
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, names);
+		fold(&g, stmt, name, &said);
+		names += len + strspn(names + len, ", ");
+	}
 	ret = put_grid(out, &g, how->width);
 	if (g.doubts)
 		text_addf(&said, "%s?: uncalibrated, rests on something that nobody measured.",
