@@ -764,6 +764,9 @@ static void find_since(struct engine *e, const struct mm *mm, unsigned int polic
 				from = change[k];
 		}
 	}
+	/* Nor is it known what a CPU has run since its events were lost, whatever it ran before. */
+	for (unsigned int w = 0; e->any_unsure && w < e->words; w++)
+		e->since.ran[w] |= e->unsure[w];
 	e->since.from = from;
 	e->since.to = to;
 }
@@ -1047,7 +1050,8 @@ static void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, st
 		r->policy[policy].max_notes = max;
 	}
 	r->policy[policy].notes[r->policy[policy].nr_notes++] = (struct flush_note){
-		.seq = e->seq, .time_ns = time_ns, .ran_until = r->ran_until};
+		.seq = e->seq, .time_ns = time_ns,
+		.ran_until = bit(e->unsure, r->cpu) ? FOREVER : r->ran_until};
 }
 
 /* Those that had the mm loaded since SEQ, and since their own flush of it. */
@@ -1753,7 +1757,7 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	struct policy_result *r = &in->result;
 	struct policy_cell upgrade = ask(e, policy, event, POINT_WP_REUSE), fix = ask(e, policy, event, POINT_SPURIOUS);
 	bool leaves_stale = upgrade.act[0].scope < SCOPE_MASK;
-	const struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
+	struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
 	uint64_t upgraded_ns = page->upgrade_ns;
 	struct mm *mm = at->mm;
 	/* A fault that was on its way before the upgrade was complete proves nothing... */
@@ -1762,6 +1766,13 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	bool lost = e->lost_seq;
 	bool fixed = in->policy->flags & POLICY_REWALKS || fix.act[0].scope != SCOPE_NONE;
 
+	if (in->tick_ns) {
+		struct leave leave = {.mm = mm, .policy = policy, .event = event};
+
+		page->policy[policy].open = open_of(e, mm, policy, page->policy[policy].open, at->leaf,
+						    at->slot);
+		close_swept(e, &leave, &page->policy[policy].open);
+	}
 	for (uint32_t ref = open_of(e, mm, policy, page->policy[policy].open, at->leaf, at->slot); ref;
 	     ref = exposure_at(e, mm, policy, ref)->next) {
 		struct exposure *x = exposure_at(e, mm, policy, ref);

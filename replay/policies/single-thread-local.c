@@ -67,7 +67,7 @@ static void decide(const struct policy_view *view, const void *params, void *sta
 			cell->act[0] = (struct policy_action)L(MM, 0);
 			set_put(marks, cpu, false);
 		}
-	} else if (event->users == 1 && arm64_user_action(event, &cell->act[0]) &&
+	} else if (event->users == 1 && event->sure.estimate && arm64_user_action(event, &cell->act[0]) &&
 		   set_has(view->loaded(view, event->mm), cpu) && !set_has(view->lazy(view), cpu) &&
 		   mark_others(s, view, event->mm, cpu)) {
 		for (unsigned int i = 0; i < POLICY_ACTIONS && cell->act[i].scope != SCOPE_NONE; i++)

@@ -11,8 +11,8 @@
  * A difference is printed with the number (the seed) of its stream and the shortest part of that stream
  * that still shows one. Where the engine knows less than the text of "what a replay means" says, the
  * twin forgets the same; COARSE is a sum of such places (enum coarse), and 0 shows what they change.
- * They make the high bound higher, except for LOST_RAN, which makes it lower, and OPEN_TILL_SEEN, which
- * may also take a spurious fault for proven that is none of that policy's making.
+ * They make the high bound higher. Two more stand for faults that the engine once had: LOST_RAN made it
+ * lower, OPEN_TILL_SEEN took a spurious fault for proven that was none of that policy's making.
  *
  * Evidence (struct engine_config.tlb) is not covered.
  */
@@ -40,7 +40,7 @@ enum coarse {
 	NEVER_THERE = 8,   /* a flush of an mm on a CPU that never had it loaded, but may hold it, is none */
 	OPEN_TILL_SEEN = 16, /* what a tick has swept counts as stale until the next look at the page */
 };
-static unsigned int coarse = 31;
+static unsigned int coarse = PARTIAL_PAGE | UNKNOWN_GROUP | NEVER_THERE;
 
 /* ---- what happened: the same under all policies ---- */
 
