@@ -351,18 +351,14 @@ static void draw_timeline(struct drawing *d, const struct row *rows, size_t nr)
 {
 	size_t nr_lines;
 	struct line *lines = find_lines(rows, nr, 1, &nr_lines);
-	double most = 0, last = 0, width = 0, room = 18 * (double)nr_lines,
-	       bottom = TOP + room + 170;
+	double most = 0, last = 0, room = 18 * (double)nr_lines, bottom = TOP + room + 170;
 
 	if (!lines)
 		return;
 	for (size_t i = 0; i < nr; i++) {
 		most = fmax(most, rows[i].number[1]);
 		last = fmax(last, rows[i].number[0]);
-		if (i && rows[i].number[0] > rows[i - 1].number[0])
-			width = rows[i].number[0] - rows[i - 1].number[0];
 	}
-	last += width;
 	struct axis x = {.from = 0, .to = last > 0 ? last : 1, .start = LEFT, .end = WIDTH - RIGHT};
 	struct axis y = {.from = 0,
 			 .to = most > 0 ? most * 1.05 : 1,
@@ -390,7 +386,7 @@ static void draw_timeline(struct drawing *d, const struct row *rows, size_t nr)
 				continue;
 			shown = v;
 		}
-		fprintf(d->out, "H%.1f\"><title>", place(&x, rows[end - 1].number[0] + width));
+		fprintf(d->out, "H%.1f\"><title>", place(&x, rows[end - 1].number[0]));
 		put_escaped(d->out, rows[i].text[1]);
 		fputs("</title></path>\n", d->out);
 	}

@@ -8,7 +8,7 @@ text_only = terminal eq 'dumb'
 # lines differ in grey, too; the seventh line begins again with a thicker one.
 array ink[6] = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#000000', '#e69f00']
 do for [s = 1:series] {
-	set linetype s lc rgb ink[(s - 1) % 6 + 1] lw 2 + (s - 1) / 6
+	set linetype s lc rgb ink[(s - 1) % 6 + 1] lw 2 + ((s - 1) / 6) % 3
 }
 do for [s = 1:series] {
 	set linetype s dt 1 + (s - 1) % 5
@@ -53,27 +53,36 @@ legend = "\ncurves end on the left where single entries are no longer stored"
 set multiplot layout panels, 1
 do for [p = 1:panels] {
 	there = ''
+	lines = 0
 	array all[series]
+	array least[series]
+	top = 1
 	set xrange [*:*]
 	set yrange [*:*]
 	do for [s = 1:series] {
-		ALL_records = 0
+		undefine ALL_*
 		stats $data index (p - 1) using ($1 == s ? $4 : NaN) nooutput name 'ALL'
-		if (ALL_records > 0) {
-			there = there . ' ' . s
+		if (exists('ALL_records')) {
+			there = words(there) < 10 ? there . ' ' . s : there
+			lines = lines + 1
 			all[s] = ALL_max
+			stats $data index (p - 1) using ($1 == s ? $3 : NaN) nooutput name 'RANK'
+			least[s] = RANK_min
+			top = RANK_max > top ? RANK_max : top
 		}
 	}
 	set xrange [from / 1.001 : to]
-	set yrange [0.8:*]
+	set yrange [0.8:1.3 * top]
 	set xlabel 'time that an entry stays stale (logarithmic)' . legend
-	set title panel_title[p] . ': entries that stay stale for at least so long, high bound'
+	set title panel_title[p] . ': entries that stay stale for at least so long, high bound' . (lines > 10 ? sprintf(' (10 of %d lines)', lines) : '')
 	if (text_only) {
 		plot for [s in there] $data index (p - 1) using 2:($1 == s + 0 ? $3 : NaN) \
 			with points pt int(s) title sprintf('%s, %.0f in all', series_name[s + 0], all[s + 0])
 	} else {
 		plot for [s in there] $data index (p - 1) using 2:($1 == s + 0 ? $3 : NaN) \
-			with fsteps lt s + 0 title sprintf('%s, %.0f in all', series_name[s + 0], all[s + 0])
+			with fsteps lt s + 0 title sprintf('%s, %.0f in all', series_name[s + 0], all[s + 0]), \
+			for [s in there] $data index (p - 1) using 2:($1 == s + 0 && $3 == least[s + 0] ? $3 : NaN) \
+			with impulses lt s + 0 notitle
 	}
 }
 unset multiplot

@@ -23,6 +23,7 @@ ORDER BY t.id, s.ns DESC, p.id, s.mm, s.page, s.cpu, s.start_ns, s.kind;
 WITH s AS (
   SELECT t.id AS nr, p.id, s.trace, s.policy, s.kind, s.ns,
          row_number() OVER (PARTITION BY t.id, p.id, s.kind ORDER BY s.ns DESC) AS rank,
+         count(*) OVER (PARTITION BY t.id, p.id, s.kind) AS stored,
          lead(s.ns) OVER (PARTITION BY t.id, p.id, s.kind ORDER BY s.ns DESC) AS shorter
   FROM v_stale s JOIN traces t USING (trace)
        JOIN policies p ON p.trace = t.id AND p.policy = s.policy
@@ -34,7 +35,8 @@ WITH s AS (
   FROM s WHERE shorter IS NULL OR shorter < ns)
 SELECT k.trace AS panel,
        k.policy || ', ' || k.kind AS series,
-       k.ns, k.rank AS entries, e.entries AS all_entries, k.policy, k.kind
+       k.ns, k.rank AS entries,
+       coalesce(e.entries, k.stored) AS all_entries, k.policy, k.kind
 FROM k LEFT JOIN v_exposure e ON e.trace = k.trace AND e.policy = k.policy AND e.kind = k.kind
                               AND e.bound = 'high'
 WHERE k.same = 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Invalidations a second over time: a line for each policy, a panel for each scope.
-# $data: series, time in s since the recording began, invalidations a second.
+# $data: series, time in s since the recording began, invalidations a second from there on.
 # panel: 300 18
 
 text_only = terminal eq 'dumb'
@@ -8,7 +8,7 @@ text_only = terminal eq 'dumb'
 # lines differ in grey, too; the seventh line begins again with a thicker one.
 array ink[6] = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#000000', '#e69f00']
 do for [s = 1:series] {
-	set linetype s lc rgb ink[(s - 1) % 6 + 1] lw 2 + (s - 1) / 6
+	set linetype s lc rgb ink[(s - 1) % 6 + 1] lw 2 + ((s - 1) / 6) % 3
 }
 do for [s = 1:series] {
 	set linetype s dt 1 + (s - 1) % 5
@@ -33,14 +33,18 @@ if (text_only) {
 	set bmargin 3.5
 }
 
+# More lines than that are a tangle.
+shown = series > 12 ? 12 : series
+rest = series > shown ? sprintf(' (the first %d of %d policies; --policy picks one)', shown, series) : ''
+
 set multiplot layout panels, 1
 do for [p = 1:panels] {
-	set title panel_title[p] noenhanced
+	set title panel_title[p] . rest noenhanced
 	if (text_only) {
-		plot for [s = 1:series] $data index (p - 1) using 2:($1 == s ? $3 : NaN) \
+		plot for [s = 1:shown] $data index (p - 1) using 2:($1 == s ? $3 : NaN) \
 			with points pt s title series_name[s] noenhanced
 	} else {
-		plot for [s = 1:series] $data index (p - 1) using 2:($1 == s ? $3 : NaN) \
+		plot for [s = 1:shown] $data index (p - 1) using 2:($1 == s ? $3 : NaN) \
 			with steps lt s title series_name[s] noenhanced
 	}
 }

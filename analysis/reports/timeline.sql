@@ -39,17 +39,20 @@ WITH RECURSIVE
  t1 AS (
   SELECT *, width * ((span / width + 119) / 120) AS bin FROM t0 WHERE width > 0),
  bins AS (SELECT id, 0 AS n FROM t1 UNION ALL
-          SELECT b.id, b.n + 1 FROM bins b JOIN t1 USING (id) WHERE (b.n + 1) * t1.bin < t1.span),
+          SELECT b.id, b.n + 1 FROM bins b JOIN t1 USING (id) WHERE b.n * t1.bin < t1.span),
  f AS (
   SELECT t1.id, p.id AS policy, f.scope, (f.start_ns - t1.first_ns) / t1.bin AS n,
          sum(f.flushes) AS flushes
   FROM v_time f JOIN t1 USING (trace) JOIN policies p ON p.trace = t1.id AND p.policy = f.policy
   GROUP BY t1.id, p.id, f.scope, n)
-SELECT t1.trace || ': ' || s.name AS panel, p.policy AS series, b.n * t1.bin / 1e9 AS at_s,
+SELECT t1.trace || ': ' || s.name AS panel, p.policy AS series,
+       min(b.n * t1.bin, t1.span) / 1e9 AS at_s,
        coalesce(f.flushes, 0) * 1e9 / t1.bin AS per_s
 FROM t1 JOIN (SELECT 'broadcast' AS scope, 'broadcasts' AS name UNION ALL
               SELECT 'mask', 'flushes by interrupt' UNION ALL SELECT 'local', 'local flushes') s
      JOIN policies p ON p.trace = t1.id JOIN bins b ON b.id = t1.id
-     LEFT JOIN f ON f.id = t1.id AND f.policy = p.id AND f.scope = s.scope AND f.n = b.n
+     -- The last row closes the last bin with its own value.
+     LEFT JOIN f ON f.id = t1.id AND f.policy = p.id AND f.scope = s.scope
+               AND f.n = min(b.n, (t1.span - 1) / t1.bin)
 WHERE EXISTS (SELECT 1 FROM f x WHERE x.id = t1.id AND x.scope = s.scope AND x.flushes > 0)
 ORDER BY t1.id, s.scope, p.id, b.n;

@@ -93,6 +93,20 @@ for words in 'plain tid 100 0x11000, 120 KiB' 'decisions a page' 'position in th
 	grep -q "$words" "$DIR/pages.svg" || fail "pages.svg: no \"$words\""
 done
 
+# Seventy policies, entries that are stored singly only, a recording that has but one of them.
+sqlite3 "$DIR/wide.db" "CREATE TEMP TABLE i AS WITH RECURSIVE i(n) AS
+	(SELECT 10 UNION ALL SELECT n + 1 FROM i WHERE n < 79) SELECT n FROM i;
+	INSERT INTO policies SELECT n, 1, 'p' || n, 'p', '', '', '' FROM i;
+	INSERT INTO flush_time SELECT n, 1000000000, 500000000, 'broadcast', n, n, n FROM i;
+	INSERT INTO exposure_rows SELECT n, 'unsafe', 1, 4096, 0, 0, n * 1000, 'end' FROM i;
+	INSERT INTO exposure_rows VALUES (4, 'unsafe', 1, 4096, 0, 0, 7, 'end')"
+for report in timeline exposures pages cost; do
+	expect_status 0 "$REPORT" "$DIR/wide.db" $report --plot "$DIR/$report.svg"
+	expect_status 0 "$REPORT" "$DIR/wide.db" $report --plot -
+done
+grep -q 'the first 12 of 73 policies' "$DIR/timeline.svg" || fail 'timeline.svg: does not say what is left out'
+grep -q '(10 of 71 lines)' "$DIR/exposures.svg" || fail 'exposures.svg: does not say what is left out'
+
 # Drawing twice gives the same bytes; a folder that is not there gives a message.
 expect_status 0 "$REPORT" "$FIX" cost --plot "$DIR/again.svg"
 cmp -s "$DIR/fix.svg" "$DIR/again.svg" || fail 'the same picture twice, but not the same bytes'
