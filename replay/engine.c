@@ -821,9 +821,12 @@ struct closing {
 static void count_closed(struct policy_result *r, const struct exposure *x, enum ended ended,
 			 const struct closing *c, uint64_t ns)
 {
-	add_sum(&r->possible[x->kind][ended], c->n, ns);
+	/* Most are likely and have no evidence: until the end they are counted once, for both. */
+	bool shared = x->likely && c->share == c->n;
+
+	add_sum(shared ? &r->shared[x->kind][ended] : &r->possible[x->kind][ended], c->n, ns);
 	r->lengths[x->kind][ns ? 64 - __builtin_clzll(ns) : 0] += c->n;
-	if (x->likely) {
+	if (x->likely && !shared) {
 		add_sum(&r->held[x->kind][ended], c->held, ns);
 		add_sum(&r->likely[x->kind][ended], c->share, ns);
 	}
@@ -2175,6 +2178,23 @@ uint64_t engine_mm_pages(const struct engine *e, uint32_t mm)
 	return m ? m->pages : mm == e->ended_mm ? e->ended_pages : 0;
 }
 
+/* What is likely is possible: see count_closed(). */
+static void add_shared(struct policy_result *r)
+{
+	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
+		for (unsigned int ended = 0; ended < NR_ENDED; ended++) {
+			struct exposure_sum *sums[] = {&r->possible[kind][ended], &r->likely[kind][ended]};
+			const struct exposure_sum *more = &r->shared[kind][ended];
+
+			for (unsigned int k = 0; k < 2; k++) {
+				sums[k]->entries += more->entries;
+				sums[k]->entry_ns += more->entry_ns;
+				if (more->max_ns > sums[k]->max_ns)
+					sums[k]->max_ns = more->max_ns;
+			}
+		}
+}
+
 int engine_end(struct engine *e, uint64_t time_ns)
 {
 	for (size_t i = 0; i < e->nr_mms; i++) {
@@ -2191,6 +2211,7 @@ int engine_end(struct engine *e, uint64_t time_ns)
 		struct exposure_sum *sums[] = {&in->result.possible[STALE_UNSAFE][ENDED_TRACE],
 					       &in->result.likely[STALE_UNSAFE][ENDED_TRACE]};
 
+		add_shared(&in->result);
 		for (unsigned int level = 0; level < NR_LEVELS; level++) {
 			struct tlb_event event = {.time_ns = time_ns, .level = (uint8_t)level, .pages = 1};
 

@@ -89,6 +89,7 @@ struct policy_result {
 	struct exposure_sum proven[NR_STALENESS][NR_ENDED];
 	struct exposure_sum held[NR_STALENESS][NR_ENDED];    /* by evidence */
 	struct exposure_sum likely[NR_STALENESS][NR_ENDED];  /* share applies to these... */
+	struct exposure_sum shared[NR_STALENESS][NR_ENDED];  /* both, until the end */
 	struct exposure_sum possible[NR_STALENESS][NR_ENDED]; /* ...out of all of these */
 	uint64_t lengths[NR_STALENESS][65]; /* possible ones by length: [n] those below 2^n ns */
 	struct witness unsafe, stuck, unbroken; /* the first of each that was left behind */
