@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/table.h"
 #include "analysis/text.h"
 
 /* One row of a plot statement: its texts and numbers in the order that struct chart names them. */
@@ -129,30 +130,7 @@ static void put_number(FILE *out, enum number_kind kind, double v)
 /* Foreign text inside an element or attribute. */
 static void put_escaped(FILE *out, const char *s)
 {
-	struct text t = {0};
-
-	text_add_clean(&t, s, strlen(s));
-	for (size_t i = 0; i < t.len; i++)
-		switch (t.text[i]) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\x1f':
-			putc(' ', out);
-			break;
-		default:
-			putc(t.text[i], out);
-		}
-	text_free(&t);
+	table_html_string(out, s, strlen(s));
 }
 
 static void begin(FILE *out, const char *panel, const char *says, double height)

@@ -678,6 +678,9 @@ void table_html_string(FILE *out, const char *s, size_t len)
 		case '\'':
 			fputs("&#39;", out);
 			break;
+		case '\x1f': /* TEXT_GLUE */
+			putc(' ', out);
+			break;
 		default:
 			putc(t.text[i], out);
 		}

@@ -13,6 +13,7 @@
 #include <cpuid.h>
 #endif
 
+#include "capture/marker.h"
 #include "schema/hostfacts.h"
 #include "schema/snapshot.h"
 
@@ -327,18 +328,6 @@ int plan_facts(struct fact_list *list, const struct plan *plan, const struct pla
 	return rc;
 }
 
-static int write_marker(int fd, const char *text, size_t size)
-{
-	ssize_t put;
-
-	do
-		put = write(fd, text, size);
-	while (put < 0 && errno == EINTR);
-	if (put < 0)
-		return -errno;
-	return (size_t)put == size ? 0 : -EMSGSIZE;
-}
-
 int facts_write(const struct fact_list *list, int marker_fd)
 {
 	const size_t header = sizeof(HOSTFACTS_HEADER "\n") - 1;
@@ -352,17 +341,17 @@ int facts_write(const struct fact_list *list, int marker_fd)
 		size_t size = strlen(fact->key) + strlen(fact->value) + 2;
 
 		if (used + size > SNAPSHOT_MARKER_MAX) {
-			rc = write_marker(marker_fd, marker, used);
+			rc = marker_write(marker_fd, marker, used);
 			used = header;
 		}
 		used += (size_t)snprintf(marker + used, sizeof(marker) - used, "%s %s\n", fact->key,
 					 fact->value);
 	}
 	if (!rc && used > header)
-		rc = write_marker(marker_fd, marker, used);
+		rc = marker_write(marker_fd, marker, used);
 	if (!rc) {
 		used = header + (size_t)sprintf(marker + header, HOSTFACTS_END " %zu\n", list->count);
-		rc = write_marker(marker_fd, marker, used);
+		rc = marker_write(marker_fd, marker, used);
 	}
 	return rc;
 }

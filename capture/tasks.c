@@ -22,6 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/marker.h"
+
 #define FLAG_KTHREAD 0x00200000u /* PF_KTHREAD of include/linux/sched.h */
 #define INIT_PID_NS  4026531836u /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
 #define STAT_BYTES   1024
@@ -223,19 +225,6 @@ int tasks_read(struct task_list *list)
 	return rc;
 }
 
-static int write_marker(int fd, const char *text, size_t size)
-{
-	ssize_t put;
-
-	do
-		put = write(fd, text, size);
-	while (put < 0 && errno == EINTR);
-	if (put < 0)
-		return -errno;
-	/* A kernel that takes less than the schema promises would cut lines apart. */
-	return (size_t)put == size ? 0 : -EMSGSIZE;
-}
-
 int tasks_write(const struct task_list *list, int marker_fd)
 {
 	const size_t header = sizeof(SNAPSHOT_HEADER "\n") - 1;
@@ -250,18 +239,18 @@ int tasks_write(const struct task_list *list, int marker_fd)
 		if (!size)
 			return -EINVAL;
 		if (used + size > sizeof(marker)) {
-			rc = write_marker(marker_fd, marker, used);
+			rc = marker_write(marker_fd, marker, used);
 			used = header;
 		}
 		memcpy(marker + used, line, size);
 		used += size;
 	}
 	if (!rc && used > header)
-		rc = write_marker(marker_fd, marker, used);
+		rc = marker_write(marker_fd, marker, used);
 	if (!rc) {
 		used = header +
 		       (size_t)sprintf(marker + header, SNAPSHOT_END " %zu\n", list->count);
-		rc = write_marker(marker_fd, marker, used);
+		rc = marker_write(marker_fd, marker, used);
 	}
 	return rc;
 }

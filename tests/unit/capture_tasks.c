@@ -4,6 +4,7 @@
  * space (clone with CLONE_VM alone), one that does not, odd names. The markers are read from a
  * socket that keeps the bounds of each write.
  */
+#include "capture/marker.c"
 #include "capture/tasks.c"
 
 #include <sched.h>
