@@ -7,16 +7,7 @@
 #include <stdio.h>
 
 #include "schema/catalogue.h"
-
-static int failures;
-
-#define CHECK(condition)                                                       \
-	do {                                                                   \
-		if (!(condition)) {                                            \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			failures++;                                            \
-		}                                                              \
-	} while (0)
+#include "tests/unit/check.h"
 
 static const struct kernel_symbol symbols[] = {
 	{0x1000, "ptep_clear_flush"}, {0x2000, "__kvm_tlb_flush"}, {0x3000, "local_flush"}};

@@ -13,15 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-static int failures;
-
-#define CHECK(condition)                                                       \
-	do {                                                                   \
-		if (!(condition)) {                                            \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			failures++;                                            \
-		}                                                              \
-	} while (0)
+#include "tests/unit/check.h"
 
 static int idle(void *unused)
 {

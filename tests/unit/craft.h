@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/check.h"
+
 #define CRAFT_SMALL 100
 #define CRAFT_LARGE 101
 
@@ -409,23 +411,13 @@ static inline char *craft_save(const struct craft *c)
 
 /* ---- checks ---- */
 
-static int craft_failures;
-
-#define CHECK(condition)                                                       \
-	do {                                                                   \
-		if (!(condition)) {                                            \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			craft_failures++;                                      \
-		}                                                              \
-	} while (0)
-
 #define CHECK_U64(got, wanted)                                                                  \
 	do {                                                                                    \
 		unsigned long long got_ = (got), wanted_ = (wanted);                            \
 		if (got_ != wanted_) {                                                          \
 			printf("%s:%d: %s is %llu, not %llu\n", __FILE__, __LINE__, #got, got_, \
 			       wanted_);                                                        \
-			craft_failures++;                                                       \
+			failures++;                                                       \
 		}                                                                               \
 	} while (0)
 

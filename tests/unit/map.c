@@ -5,17 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/unit/check.h"
+
 #define MEMBERS 3000
-
-static int failures;
-
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("%s:%d: not %s\n", __FILE__, __LINE__, #condition);                 \
-			failures++;                                                                \
-		}                                                                                  \
-	} while (0)
 
 static struct {
 	uint64_t key;

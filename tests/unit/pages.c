@@ -6,18 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/check.h"
+
 #define MMS     40
 #define MEMBERS 4000
-
-static int failures;
-
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("%s:%d: not %s\n", __FILE__, __LINE__, #condition);                 \
-			failures++;                                                                \
-		}                                                                                  \
-	} while (0)
 
 static struct {
 	uint32_t mm;

@@ -5,15 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int failures;
-
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("%s:%d: not %s\n", __FILE__, __LINE__, #condition);                 \
-			failures++;                                                                \
-		}                                                                                  \
-	} while (0)
+#include "tests/unit/check.h"
 
 struct values {
 	double share;

@@ -11,16 +11,7 @@
 #include <string.h>
 
 #include "replay/engine.h"
-
-static int failures;
-
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("%s:%d: not %s\n", __FILE__, __LINE__, #condition);                 \
-			failures++;                                                                \
-		}                                                                                  \
-	} while (0)
+#include "tests/unit/check.h"
 
 /*
  * A cell: up to two actions, "SCOPE REACH WORDS" each, with ";" between. SCOPE: B broadcast, L local,

@@ -33,7 +33,7 @@ static struct trace *open_file(const struct craft *c)
 
 	if (!t) {
 		printf("%s: %s\n", current, err.text);
-		craft_failures++;
+		failures++;
 	}
 	unlink(name);
 	free(name);
@@ -52,7 +52,7 @@ static struct trace *expect(const struct craft *c, const struct expected *want, 
 	for (i = 0; t && (ret = trace_next(t, &rec, &err)) > 0; i++) {
 		if (i >= n) {
 			printf("%s: more than %zu events\n", current, n);
-			craft_failures++;
+			failures++;
 			break;
 		}
 		if (rec.time_ns == want[i].time_ns && rec.cpu == want[i].cpu &&
@@ -64,13 +64,13 @@ static struct trace *expect(const struct craft *c, const struct expected *want, 
 		       current, i, rec.time_ns, rec.cpu, rec.pid, rec.id, rec.size, rec.missed,
 		       rec.missed_events, want[i].time_ns, want[i].cpu, want[i].pid, want[i].id,
 		       want[i].size, want[i].missed, want[i].missed_events);
-		craft_failures++;
+		failures++;
 	}
 	if (!t)
 		return NULL;
 	if (ret < 0 || i < n) {
 		printf("%s: %zu of %zu events, then %d: %s\n", current, i, n, ret, err.text);
-		craft_failures++;
+		failures++;
 	}
 	/* The end is an end however often one asks. */
 	CHECK(ret < 0 || i > n || trace_next(t, &rec, &err) == 0);
@@ -92,7 +92,7 @@ static void refuse(const struct craft *c, int code, const char *word)
 	    strncmp(err.text, name, strlen(name))) {
 		printf("%s: %d \"%s\", not %d \"... %s ...\"\n", current, ret, err.text, code,
 		       word);
-		craft_failures++;
+		failures++;
 	}
 	if (t && ret < 0) { /* the error stays */
 		struct trace_error again = {""};
@@ -795,7 +795,7 @@ int main(void)
 	current = "many CPUs";
 	test_many_cpus(&variants[0], 300);
 	test_many_cpus(&variants[3], 5000);
-	if (craft_failures)
-		printf("%d checks failed\n", craft_failures);
-	return craft_failures != 0;
+	if (failures)
+		printf("%d checks failed\n", failures);
+	return failures != 0;
 }
