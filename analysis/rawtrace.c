@@ -440,12 +440,6 @@ void raw_scan_free(struct raw_scan *scan)
 	free(scan);
 }
 
-/* A number of 1, 2 or 4 bytes that every event has; cursor_next() saw that it is there. */
-static inline uint32_t common_number(const struct source *src, const uint8_t *p, uint32_t size)
-{
-	return size == 4 ? source_u32(src, p) : size == 2 ? source_u16(src, p) : *p;
-}
-
 static inline bool before(const struct node *a, const struct node *b)
 {
 	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->entry < b->entry);
@@ -482,24 +476,21 @@ static int advance(struct raw_scan *scan, struct cursor *c, struct trace_error *
 	int ret;
 
 	for (;;) {
-		if (l->big_endian)
-			ret = cursor_next(c, l, &scan->pool, err, true);
-		else
-			ret = cursor_next(c, l, &scan->pool, err, false);
+		ret = cursor_step(c, l, &scan->pool, err);
 		if (ret <= 0)
 			break;
 		looked++;
 		if (c->time_ns < w->from_ns || c->time_ns > w->to_ns)
 			continue;
 		if (w->ids) {
-			uint32_t id = common_number(src, c->data + common->type_offset,
-						    common->type_size);
+			uint32_t id = common_number(c->data + common->type_offset,
+						    common->type_size, src->swap);
 
 			if (id < RAW_IDS && !(w->ids[id / 8] & 1u << id % 8))
 				continue;
 		}
-		if (w->one_tid && (int32_t)common_number(src, c->data + common->pid_offset,
-							 common->pid_size) != w->tid)
+		if (w->one_tid && (int32_t)common_number(c->data + common->pid_offset,
+							 common->pid_size, src->swap) != w->tid)
 			continue;
 		break;
 	}
@@ -569,8 +560,8 @@ int raw_scan_next(struct raw_scan *scan, struct trace_record *rec, int64_t *plac
 		.entry = scan->heap[0].entry,
 		.cpu = c->cpu,
 		.buffer = c->buffer,
-		.id = common_number(src, c->data + common->type_offset, common->type_size),
-		.pid = common_number(src, c->data + common->pid_offset, common->pid_size),
+		.id = common_number(c->data + common->type_offset, common->type_size, src->swap),
+		.pid = common_number(c->data + common->pid_offset, common->pid_size, src->swap),
 		.missed = c->missed,
 		.missed_events = c->missed ? c->missed_events : 0,
 		.offset = c->page_offset,

@@ -287,21 +287,29 @@ static bool is_enabled_by_us(const struct plan_event *event)
 	return plan_records(event) && !(event->row && event->row->role == ROLE_MARKER);
 }
 
-/* Writes TEXT to a file of EVENT in its instance. Returns 0 or a negative errno. */
-static int write_event(const struct session *session, const struct plan_event *event,
-		       const char *file, const char *text)
+/* Writes TEXT to a file of an instance, opened with FLAGS. Returns 0 or a negative errno. */
+static int write_file(struct tracefs_instance *instance, const char *file, int flags,
+		      const char *text)
 {
-	char path[2 * PLAN_NAME_SIZE + 32];
+	int fd = tracefs_instance_file_open(instance, file, flags);
 	int rc = 0;
 
-	snprintf(path, sizeof(path), "events/%s/%s/%s", event->system, event->name, file);
-	int fd = tracefs_instance_file_open(instance_of(session, event), path, O_WRONLY);
 	if (fd < 0)
 		return -errno;
 	if (write(fd, text, strlen(text)) < 0)
 		rc = -errno;
 	close(fd);
 	return rc;
+}
+
+/* Writes TEXT to a file of EVENT in its instance. Returns 0 or a negative errno. */
+static int write_event(const struct session *session, const struct plan_event *event,
+		       const char *file, const char *text)
+{
+	char path[2 * PLAN_NAME_SIZE + 32];
+
+	snprintf(path, sizeof(path), "events/%s/%s/%s", event->system, event->name, file);
+	return write_file(instance_of(session, event), path, O_WRONLY, text);
 }
 
 /* Tries what trace-cmd is going to do: it gives up as a whole where one event cannot be had. */
@@ -349,16 +357,8 @@ int session_add_pid(struct session *session, pid_t pid)
 	int rc = 0;
 
 	snprintf(text, sizeof(text), "%d\n", pid);
-	for (size_t i = 0; i < 2 && instances[i] && !rc; i++) {
-		int fd = tracefs_instance_file_open(instances[i], "set_event_pid",
-						    O_WRONLY | O_APPEND);
-
-		if (fd < 0)
-			return -errno;
-		if (write(fd, text, strlen(text)) < 0)
-			rc = -errno;
-		close(fd);
-	}
+	for (size_t i = 0; i < 2 && instances[i] && !rc; i++)
+		rc = write_file(instances[i], "set_event_pid", O_WRONLY | O_APPEND, text);
 	return rc;
 }
 

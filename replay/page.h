@@ -157,4 +157,30 @@ cursor_next(struct cursor *c, const struct page_layout *l, struct stream_pool *p
 	}
 }
 
+/* The same, by the recording's own byte order. */
+static inline int cursor_step(struct cursor *c, const struct page_layout *l,
+			      struct stream_pool *pool, struct trace_error *err)
+{
+	return l->big_endian ? cursor_next(c, l, pool, err, true)
+			     : cursor_next(c, l, pool, err, false);
+}
+
+/* A number of 1, 2 or 4 bytes that every event has; cursor_next() saw that it is there. */
+static inline uint32_t common_number(const uint8_t *p, uint32_t size, bool swap)
+{
+	uint16_t half;
+	uint32_t word;
+
+	switch (size) {
+	case 4:
+		memcpy(&word, p, 4);
+		return swap ? __builtin_bswap32(word) : word;
+	case 2:
+		memcpy(&half, p, 2);
+		return swap ? __builtin_bswap16(half) : half;
+	default:
+		return *p;
+	}
+}
+
 #endif

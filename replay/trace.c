@@ -228,10 +228,7 @@ static __attribute__((noinline)) int start(struct trace *t, struct trace_error *
 
 		if (!c->stream.size)
 			continue;
-		if (t->c.layout.big_endian)
-			ret = cursor_next(c, &t->c.layout, &t->pool, err, true);
-		else
-			ret = cursor_next(c, &t->c.layout, &t->pool, err, false);
+		ret = cursor_step(c, &t->c.layout, &t->pool, err);
 		if (ret < 0)
 			return ret;
 		if (ret)
@@ -257,24 +254,6 @@ static __attribute__((noinline)) int fail(struct trace *t, int ret, struct trace
 	return t->failed;
 }
 
-/* A number of 1, 2 or 4 bytes that every event has; cursor_next() saw that it is there. */
-static inline uint32_t common_number(const uint8_t *p, uint32_t size, bool swap)
-{
-	uint16_t half;
-	uint32_t word;
-
-	switch (size) {
-	case 4:
-		memcpy(&word, p, 4);
-		return swap ? __builtin_bswap32(word) : word;
-	case 2:
-		memcpy(&half, p, 2);
-		return swap ? __builtin_bswap16(half) : half;
-	default:
-		return *p;
-	}
-}
-
 /* The cursor of heap[0] has moved: whose turn is it? */
 static inline void pass_turn(struct trace *t, const struct cursor *c)
 {
@@ -293,10 +272,7 @@ static int move_on(struct trace *t, struct trace_error *err)
 	struct node *last, moved;
 	int ret;
 
-	if (t->c.layout.big_endian)
-		ret = cursor_next(c, &t->c.layout, &t->pool, err, true);
-	else
-		ret = cursor_next(c, &t->c.layout, &t->pool, err, false);
+	ret = cursor_step(c, &t->c.layout, &t->pool, err);
 	if (ret < 0)
 		return ret;
 	if (ret) {
