@@ -2,19 +2,19 @@
 /*
  * tlbexport: a recording as a timeline that the Perfetto UI opens (Chrome's JSON trace events).
  *
- * Four groups of tracks, one track per CPU in each: the task that runs, page faults, TLB flushes, and
- * the decision points that a replay of the recording finds. Tasks are slices, the rest are instants.
- * Beside them, counters of flushes per millisecond.
+ * Four groups of tracks, one track per CPU in each: the task that runs, page faults, TLB flushes,
+ * and the decision points that a replay of the recording finds. Tasks are slices, the rest are
+ * instants. Beside them, counters of flushes per millisecond.
  *
  * Streamed: what is kept are the tasks that run now. The order of the lines is that of the events,
  * but for a slice, which is written when it ends; readers sort.
  *
- * A slice ends with the switch away. Where events were lost on a CPU it ends at the last event before
- * the hole, and the next one begins at the first event behind it: what ran between is not known. Idle
- * is shown as nothing.
+ * A slice ends with the switch away. Where events were lost on a CPU it ends at the last event
+ * before the hole, and the next one begins at the first event behind it: what ran between is not
+ * known. Idle is shown as nothing.
  *
- * Decision points depend on all that went before (who shares an address space), so even for a part of
- * the recording everything up to its end is read.
+ * Decision points depend on all that went before (who shares an address space), so even for a part
+ * of the recording everything up to its end is read.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -60,7 +60,8 @@ struct export {
 	struct decoder *decoder;
 	struct interpreter *interpreter;
 	struct running *running; /* by dense CPU */
-	bool fault_probes;       /* handle_mm_fault is recorded: the hardware's report says it twice */
+	/* handle_mm_fault is recorded: the hardware's report says it twice */
+	bool fault_probes;
 	const struct trace_format *switch_format;
 	struct trace_field prev_pid, prev_comm, next_pid, next_comm;
 	struct map by_tid; /* -> index into comms: what a task was last called */
@@ -109,7 +110,8 @@ static void put_where(struct export *x, enum group group, unsigned int cpu)
 
 static void put_time(struct export *x, const char *key, uint64_t ns)
 {
-	json_printf(&x->json, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned int)(ns % 1000));
+	json_printf(&x->json, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000,
+		    (unsigned int)(ns % 1000));
 }
 
 static void put_name(struct export *x, const char *name)
@@ -119,7 +121,8 @@ static void put_name(struct export *x, const char *name)
 }
 
 /* Begins an instant up to its arguments. Returns false if it is outside the window. */
-static bool instant(struct export *x, enum group group, unsigned int cpu, uint64_t time_ns, const char *name)
+static bool instant(struct export *x, enum group group, unsigned int cpu, uint64_t time_ns,
+		    const char *name)
 {
 	if (time_ns < x->from_ns || time_ns > x->to_ns)
 		return false;
@@ -131,8 +134,8 @@ static bool instant(struct export *x, enum group group, unsigned int cpu, uint64
 	return true;
 }
 
-static void metadata(struct export *x, const char *what, enum group group, unsigned int cpu, bool thread,
-		     const char *key, const char *text, unsigned int number)
+static void metadata(struct export *x, const char *what, enum group group, unsigned int cpu,
+		     bool thread, const char *key, const char *text, unsigned int number)
 {
 	begin_line(x);
 	put_name(x, what);
@@ -160,7 +163,8 @@ static void put_head(struct export *x)
 	json_string(&x->json, info->kernel, strlen(info->kernel));
 	json_printf(&x->json, ",\"machine\":");
 	json_string(&x->json, info->machine, strlen(info->machine));
-	json_printf(&x->json, ",\"made by\":\"tlbexport " TLBREPLAY_VERSION "\"},\"traceEvents\":[");
+	json_printf(&x->json,
+		    ",\"made by\":\"tlbexport " TLBREPLAY_VERSION "\"},\"traceEvents\":[");
 	for (int group = 1; group < NR_GROUPS; group++) {
 		metadata(x, "process_name", group, 0, false, "name", group_names[group], 0);
 		metadata(x, "process_sort_index", group, 0, false, "sort_index", NULL, group);
@@ -195,8 +199,8 @@ static void put_slice(struct export *x, unsigned int cpu, const struct running *
 }
 
 /* A field of text, fixed or dynamic, into OUT. */
-static void read_comm(const struct export *x, const struct trace_record *rec, const struct trace_field *f,
-		      char *out, size_t size)
+static void read_comm(const struct export *x, const struct trace_record *rec,
+		      const struct trace_field *f, char *out, size_t size)
 {
 	uint64_t offset = f->offset, n = f->size;
 
@@ -267,7 +271,8 @@ static void follow_tasks(struct export *x, const struct trace_record *rec, unsig
 		start_slice(x, r, rec->pid, rec->time_ns);
 	r->last_ns = rec->time_ns;
 	if (!x->switch_format || rec->id != x->switch_format->id ||
-	    !trace_read(rec, &x->prev_pid, swap, &prev) || !trace_read(rec, &x->next_pid, swap, &next))
+	    !trace_read(rec, &x->prev_pid, swap, &prev) ||
+	    !trace_read(rec, &x->next_pid, swap, &next))
 		return;
 	read_comm(x, rec, &x->prev_comm, r->comm, sizeof(r->comm));
 	remember(x, (int32_t)prev, r->comm);
@@ -342,7 +347,10 @@ static void put_fault(struct export *x, const struct raw_event *raw, unsigned in
 	uint64_t value = !known ? 0 : hardware ? GET(raw, ERROR) : GET(raw, FLAGS);
 	bool write = value & (hardware ? ERROR_WRITE : FAULT_WRITE);
 
-	if (!instant(x, GROUP_FAULTS, cpu, raw->time_ns, !known ? "fault" : write ? "write fault" : "read fault"))
+	if (!instant(x, GROUP_FAULTS, cpu, raw->time_ns,
+		     !known  ? "fault"
+		     : write ? "write fault"
+			     : "read fault"))
 		return;
 	json_printf(&x->json, ",\"args\":{\"tid\":%" PRId32, raw->pid);
 	if (HAS(raw, ADDR))
@@ -350,8 +358,8 @@ static void put_fault(struct export *x, const struct raw_event *raw, unsigned in
 	if (HAS(raw, MM))
 		json_printf(&x->json, ",\"mm\":\"0x%" PRIx64 "\"", GET(raw, MM));
 	if (known)
-		json_printf(&x->json, ",\"%s\":\"0x%" PRIx64 "\"", hardware ? "error code" : "flags",
-			    value);
+		json_printf(&x->json, ",\"%s\":\"0x%" PRIx64 "\"",
+			    hardware ? "error code" : "flags", value);
 	json_raw(&x->json, "}}", 2);
 }
 
@@ -376,8 +384,8 @@ static void put_tlbi(struct export *x, const struct raw_event *raw, unsigned int
 		tlbi_decode(op, GET(raw, OP), shift, &reach);
 		json_printf(&x->json, ",\"asid\":%u", reach.asid);
 		if (reach.pages)
-			json_printf(&x->json, ",\"address\":\"0x%" PRIx64 "\",\"pages\":%" PRIu64, reach.va,
-				    reach.pages);
+			json_printf(&x->json, ",\"address\":\"0x%" PRIx64 "\",\"pages\":%" PRIu64,
+				    reach.va, reach.pages);
 	}
 	json_raw(&x->json, "}}", 2);
 	count_flush(x, raw->time_ns, scope);
@@ -434,10 +442,11 @@ static void on_decision(void *context, const struct tlb_event *e)
 	snprintf(text, sizeof(text), "%s%s", point_name(e->point), e->sure.low ? "" : " ?");
 	if (!instant(x, GROUP_DECISIONS, decoder_cpu(x->decoder, e->cpu), e->time_ns, text))
 		return;
-	json_printf(&x->json, ",\"args\":{\"tid\":%" PRIu32 ",\"level\":\"%s\",\"mm\":%" PRIu32, e->tid,
-		    level_name(e->level), e->mm);
+	json_printf(&x->json, ",\"args\":{\"tid\":%" PRIu32 ",\"level\":\"%s\",\"mm\":%" PRIu32,
+		    e->tid, level_name(e->level), e->mm);
 	if (e->pages)
-		json_printf(&x->json, ",\"address\":\"0x%" PRIx64 "\",\"pages\":%" PRIu64, e->addr, e->pages);
+		json_printf(&x->json, ",\"address\":\"0x%" PRIx64 "\",\"pages\":%" PRIu64, e->addr,
+			    e->pages);
 	json_raw(&x->json, "}}", 2);
 }
 
@@ -463,9 +472,10 @@ static unsigned int find_arch(const struct export *x)
 		return ARCH_X86;
 	if (*machine)
 		return 0;
-	return decoder_has(x->decoder, ROLE_TLBI, -1) || decoder_has(x->decoder, ROLE_LOAD_MM, -1) ? ARCH_ARM64
-	       : decoder_has(x->decoder, ROLE_HW_FAULT, -1)					   ? ARCH_X86
-												   : 0;
+	return decoder_has(x->decoder, ROLE_TLBI, -1) || decoder_has(x->decoder, ROLE_LOAD_MM, -1)
+		       ? ARCH_ARM64
+	       : decoder_has(x->decoder, ROLE_HW_FAULT, -1) ? ARCH_X86
+							    : 0;
 }
 
 static unsigned int dense_cpu(const struct export *x, unsigned int cpu)
@@ -549,7 +559,8 @@ static int export_trace(struct export *x, const char *path, bool *lost, struct t
 		const struct trace_cpu *c = &trace_info(x->trace)->cpus[i];
 
 		*lost |= c->loss.events || c->loss.unknown ||
-			 (c->stat.present && (c->stat.overrun || c->stat.dropped || c->stat.commit_overrun));
+			 (c->stat.present &&
+			  (c->stat.overrun || c->stat.dropped || c->stat.commit_overrun));
 	}
 out:
 	interpreter_free(x->interpreter);

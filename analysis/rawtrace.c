@@ -8,12 +8,13 @@
  *	                ^^^^^               pages 19 and 25: from the last one that begins before the
  *	                                    window to the last one that begins within it
  *
- * so a bisection reads log2(pages) headers of 16 bytes. zstd: chunks of several pages take the place
- * of pages. Where they begin is known from walking over their headers (8 bytes each); when one begins,
- * from taking it apart, log2(chunks) of them. Both are done when they are needed, and remembered.
+ * so a bisection reads log2(pages) headers of 16 bytes. zstd: chunks of several pages take the
+ * place of pages. Where they begin is known from walking over their headers (8 bytes each); when
+ * one begins, from taking it apart, log2(chunks) of them. Both are done when they are needed, and
+ * remembered.
  *
- * The pages of a window are then read by the same code that reads whole recordings: a cursor per CPU
- * whose stream is that part of the CPU's data, merged by time through a heap.
+ * The pages of a window are then read by the same code that reads whole recordings: a cursor per
+ * CPU whose stream is that part of the CPU's data, merged by time through a heap.
  *
  * Names of tasks come from events anywhere in the recording, so they need one pass over all of it,
  * made when somebody asks for a name. What is kept is each task's name and when it changed.
@@ -55,7 +56,8 @@ struct name {
 struct names {
 	struct name *list;
 	uint32_t nr, allocated;
-	bool born; /* list[0] began at its time: what was before (nobody, or before exec) is not known */
+	/* list[0] began at its time: what was before (nobody, or before exec) is not known */
+	bool born;
 };
 
 struct raw_file {
@@ -172,7 +174,8 @@ static int no_memory(const struct raw_file *f, struct trace_error *err)
 	return source_fail(&f->c.src, err, -ENOMEM, NO_OFFSET, "out of memory");
 }
 
-static int index_new(struct raw_file *f, struct index *x, size_t nr, bool chunks, struct trace_error *err)
+static int index_new(struct raw_file *f, struct index *x, size_t nr, bool chunks,
+		     struct trace_error *err)
 {
 	x->time = calloc(nr + 1, sizeof(*x->time));
 	x->known = calloc(nr + 1, 1);
@@ -205,7 +208,8 @@ static int index_chunks(struct raw_file *f, const struct trace_cpu *cpu, struct 
 	nr = source_u32(src, header);
 	if (nr > cpu->file_size / sizeof(header))
 		return source_fail(src, err, -EBADMSG, cpu->file_offset,
-				   "%" PRIu32 " chunks stated in %" PRIu64 " bytes", nr, cpu->file_size);
+				   "%" PRIu32 " chunks stated in %" PRIu64 " bytes", nr,
+				   cpu->file_size);
 	ret = index_new(f, x, nr, true, err);
 	for (uint32_t i = 0; i < nr && !ret; i++) {
 		uint64_t left = cpu->file_size + COUNT_SIZE - pos;
@@ -226,8 +230,8 @@ static int index_chunks(struct raw_file *f, const struct trace_cpu *cpu, struct 
 		usize = source_u32(src, header + 4);
 		if (!csize || csize > left - sizeof(header) || !usize || usize > CHUNK_MAX)
 			ret = source_fail(src, err, -EBADMSG, cpu->file_offset + pos,
-					  "a chunk of %" PRIu32 " bytes, %" PRIu32 " compressed", usize,
-					  csize);
+					  "a chunk of %" PRIu32 " bytes, %" PRIu32 " compressed",
+					  usize, csize);
 		pos += sizeof(header) + csize;
 		base += usize;
 	}
@@ -254,7 +258,9 @@ static int index_get(struct raw_file *f, size_t entry, struct index **out, struc
 	return index_new(f, x, (cpu->file_size + page_size - 1) / page_size, false, err);
 }
 
-/* The time of the page at P; NEVER if it holds nothing, and a page that holds nothing has no time. */
+/*
+ * The time of the page at P; NEVER if it holds nothing, and a page that holds nothing has no time.
+ */
 static uint64_t header_time(const struct raw_file *f, const uint8_t *p)
 {
 	const struct page_layout *l = &f->c.layout;
@@ -388,7 +394,8 @@ static int narrow(struct raw_scan *scan, size_t entry, struct trace_error *err)
 	return 0;
 }
 
-struct raw_scan *raw_scan_new(struct raw_file *f, const struct raw_window *window, struct trace_error *err)
+struct raw_scan *raw_scan_new(struct raw_file *f, const struct raw_window *window,
+			      struct trace_error *err)
 {
 	struct raw_scan *scan = calloc(1, sizeof(*scan));
 	size_t n = f->c.info.nr_entries;
@@ -416,7 +423,8 @@ struct raw_scan *raw_scan_new(struct raw_file *f, const struct raw_window *windo
 		c->stream.page_size = f->c.buffers[cpu->buffer].page_size;
 		c->stream.zstd = f->c.zstd[cpu->buffer];
 		c->stream.offset = cpu->file_offset;
-		if (window->from_ns <= window->to_ns && (!window->one_cpu || cpu->cpu == window->cpu))
+		if (window->from_ns <= window->to_ns &&
+		    (!window->one_cpu || cpu->cpu == window->cpu))
 			c->stream.size = cpu->file_size;
 		if (narrow(scan, i, err)) {
 			raw_scan_free(scan);
@@ -534,7 +542,8 @@ static int scan_step(struct raw_scan *scan, struct trace_error *err)
 	return scan->nr_heap > 0;
 }
 
-int raw_scan_next(struct raw_scan *scan, struct trace_record *rec, int64_t *place, struct trace_error *err)
+int raw_scan_next(struct raw_scan *scan, struct trace_record *rec, int64_t *place,
+		  struct trace_error *err)
 {
 	const struct common_fields *common = &scan->file->c.formats.common;
 	const struct source *src = &scan->file->c.src;
@@ -596,8 +605,9 @@ static const struct raw_field *find_number(const struct raw_format *r, const cha
 }
 
 /* The field that the catalogue has for SLOT, else one with a usual name. */
-static const struct raw_field *find_slot(const struct raw_format *r, const struct catalogue_row *row,
-					 enum slot slot, const char *name, const char *other)
+static const struct raw_field *find_slot(const struct raw_format *r,
+					 const struct catalogue_row *row, enum slot slot,
+					 const char *name, const char *other)
 {
 	const struct raw_field *found = NULL;
 
@@ -626,8 +636,8 @@ static struct raw_format *take_apart(struct raw_file *f, size_t index)
 	size_t n = 0;
 
 	/* The look-up of any field makes libtraceevent read the format. */
-	formats_find_field(&f->c.formats, &f->c.src, f->c.info.long_size, f->c.info.page_size, format,
-			   "common_pid", &unused, &err);
+	formats_find_field(&f->c.formats, &f->c.src, f->c.info.long_size, f->c.info.page_size,
+			   format, "common_pid", &unused, &err);
 	/* Of one that it cannot read the name is known all the same. */
 	first = f->c.formats.parsed[index] ? f->c.formats.parsed[index]->format.fields : NULL;
 	for (field = first; field; field = field->next)
@@ -657,7 +667,8 @@ static struct raw_format *take_apart(struct raw_file *f, size_t index)
 			.element = field->elementsize,
 			.text = field->flags & TEP_FIELD_IS_STRING,
 		};
-		if (to->at.is_array && !to->at.is_dynamic && field->type && !strncmp(field->type, "char", 4))
+		if (to->at.is_array && !to->at.is_dynamic && field->type &&
+		    !strncmp(field->type, "char", 4))
 			to->text = true;
 		r->nr_fields++;
 	}
@@ -688,14 +699,14 @@ const struct raw_format *raw_format(struct raw_file *f, int id)
 	return f->formats[index];
 }
 
-bool raw_value(const struct raw_file *f, const struct trace_record *rec, const struct raw_field *field,
-		uint64_t *out)
+bool raw_value(const struct raw_file *f, const struct trace_record *rec,
+	       const struct raw_field *field, uint64_t *out)
 {
 	return field && trace_read(rec, &field->at, f->c.src.swap, out);
 }
 
-bool raw_address(const struct raw_file *f, const struct raw_format *format, const struct trace_record *rec,
-		 uint64_t *out)
+bool raw_address(const struct raw_file *f, const struct raw_format *format,
+		 const struct trace_record *rec, uint64_t *out)
 {
 	unsigned int shift = 12;
 	struct tlbi_reach reach;
@@ -713,7 +724,9 @@ bool raw_address(const struct raw_file *f, const struct raw_format *format, cons
 	return true;
 }
 
-/* Where the bytes of a field lie that is no plain number. Returns false if not within the record. */
+/*
+ * Where the bytes of a field lie that is no plain number. Returns false if not within the record.
+ */
 static bool field_bytes(const struct raw_file *f, const struct trace_record *rec,
 			const struct raw_field *field, const uint8_t **p, size_t *size)
 {
@@ -738,8 +751,8 @@ static bool field_bytes(const struct raw_file *f, const struct trace_record *rec
 	return true;
 }
 
-static void put_field(const struct raw_file *f, const struct trace_record *rec, const struct raw_field *field,
-		      struct json *j)
+static void put_field(const struct raw_file *f, const struct trace_record *rec,
+		      const struct raw_field *field, struct json *j)
 {
 	unsigned int element = field->element;
 	const uint8_t *p;
@@ -774,8 +787,8 @@ static void put_field(const struct raw_file *f, const struct trace_record *rec, 
 	json_raw(j, "]", 1);
 }
 
-char *raw_json(const struct raw_file *f, const struct raw_format *format, const struct trace_record *rec,
-	       size_t *size)
+char *raw_json(const struct raw_file *f, const struct raw_format *format,
+	       const struct trace_record *rec, size_t *size)
 {
 	struct json j = {0};
 
@@ -799,7 +812,8 @@ char *raw_json(const struct raw_file *f, const struct raw_format *format, const 
 /* ---- names of tasks ---- */
 
 /* TID is called COMM from TIME on; BORN: and not before. */
-static int name_add(struct raw_file *f, int32_t tid, const char *comm, size_t size, uint64_t time_ns, bool born)
+static int name_add(struct raw_file *f, int32_t tid, const char *comm, size_t size,
+		    uint64_t time_ns, bool born)
 {
 	char text[16] = "";
 	struct names *n;
@@ -871,7 +885,8 @@ static const struct raw_field *find_text(const struct raw_format *r, const char 
 	return NULL;
 }
 
-static int names_of_snapshot(struct raw_file *f, const struct raw_format *r, const struct trace_record *rec)
+static int names_of_snapshot(struct raw_file *f, const struct raw_format *r,
+			     const struct trace_record *rec)
 {
 	const struct raw_field *field = find_text(r, "buf");
 	const uint8_t *p, *end;
@@ -889,13 +904,15 @@ static int names_of_snapshot(struct raw_file *f, const struct raw_format *r, con
 		struct snapshot_task task;
 
 		if (snapshot_parse((const char *)p, stop - p, &task))
-			ret = name_add(f, task.tid, task.comm, sizeof(task.comm), rec->time_ns, false);
+			ret = name_add(f, task.tid, task.comm, sizeof(task.comm), rec->time_ns,
+				       false);
 		p = stop + 1;
 	}
 	return ret;
 }
 
-static int names_of_event(struct raw_file *f, const struct raw_format *r, const struct trace_record *rec)
+static int names_of_event(struct raw_file *f, const struct raw_format *r,
+			  const struct trace_record *rec)
 {
 	int ret = 0;
 
@@ -941,7 +958,8 @@ static int read_names(struct raw_file *f, struct trace_error *err)
 		bool wanted = !strcmp(t->system, "ftrace") && !strcmp(t->name, "print");
 
 		for (size_t k = 0; k < NR_NAMINGS; k++)
-			wanted |= !strcmp(t->system, namings[k].system) && !strcmp(t->name, namings[k].name);
+			wanted |= !strcmp(t->system, namings[k].system) &&
+				  !strcmp(t->name, namings[k].name);
 		if (wanted && t->id < RAW_IDS)
 			ids[t->id / 8] |= 1u << t->id % 8;
 		any |= wanted;

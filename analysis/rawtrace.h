@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording read in windows: the events between two times, of one CPU or of all, without what lies
- * before and behind them. For those who look at raw events (the SQLite extension); a replay wants all
- * of them and uses replay/trace.h.
+ * A recording read in windows: the events between two times, of one CPU or of all, without what
+ * lies before and behind them. For those who look at raw events (the SQLite extension); a replay
+ * wants all of them and uses replay/trace.h.
  *
  * Every CPU's pages begin with a time, and a CPU's time does not run backwards, so the first page
  * of a window is found by bisection. Headers that were read are remembered. Where a clock does run
@@ -75,8 +75,8 @@ void raw_scan_free(struct raw_scan *scan);
 
 /*
  * The next event, in the order of trace_next(). *PLACE (may be NULL) becomes a number that is this
- * event's alone in the file. Returns 1, 0 at the end, or a negative errno with ERR filled. REC->data
- * stays valid until the next call.
+ * event's alone in the file. Returns 1, 0 at the end, or a negative errno with ERR filled.
+ * REC->data stays valid until the next call.
  */
 int raw_scan_next(struct raw_scan *scan, struct trace_record *rec, int64_t *place,
 		  struct trace_error *err);
@@ -96,9 +96,9 @@ char *raw_json(const struct raw_file *file, const struct raw_format *format,
 	       const struct trace_record *rec, size_t *size);
 
 /*
- * The name that TID had at TIME_NS on CPU, from what the recording says of tasks anywhere: the first
- * call reads all of the file's events about tasks. *COMM becomes NULL if none is known. Returns 0 or a
- * negative errno with ERR.
+ * The name that TID had at TIME_NS on CPU, from what the recording says of tasks anywhere: the
+ * first call reads all of the file's events about tasks. *COMM becomes NULL if none is known.
+ * Returns 0 or a negative errno with ERR.
  */
 int raw_comm(struct raw_file *file, int32_t tid, uint32_t cpu, uint64_t time_ns, const char **comm,
 	     struct trace_error *err);

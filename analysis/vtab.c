@@ -5,11 +5,12 @@
  *	F  file (of the table-valued function)     c t  cpu, tid
  *	=  > g < l   time_ns: = > >= < <=          s e  system, event; E: event IN (...)
  *
- * None of them is taken as settled: SQLite checks every row again. So a value of an odd type (text for
- * a time) can be left to SQLite by not using it.
+ * None of them is taken as settled: SQLite checks every row again. So a value of an odd type (text
+ * for a time) can be left to SQLite by not using it.
  *
- * Recordings stay open, with what is known of their pages and tasks, until the connection is closed,
- * so the second query on one starts at once. One that was replaced meanwhile is opened anew.
+ * Recordings stay open, with what is known of their pages and tasks, until the connection is
+ * closed, so the second query on one starts at once. One that was replaced meanwhile is opened
+ * anew.
  */
 #include "analysis/vtab.h"
 
@@ -177,8 +178,8 @@ static int failed(char **error, const char *text)
 	return *error ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
-			 char **error)
+static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			 sqlite3_vtab **out, char **error)
 {
 	/* The function that needs no CREATE has the module's own name and no argument. */
 	bool eponymous = argc == 3 && !strcmp(argv[2], "tlbtrace");
@@ -187,11 +188,14 @@ static int table_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
 	int ret;
 
 	if (argc != 4 && !eponymous)
-		return failed(error, "tlbtrace takes one argument, the recording: tlbtrace('FILE')");
+		return failed(error,
+			      "tlbtrace takes one argument, the recording: tlbtrace('FILE')");
 	ret = sqlite3_declare_vtab(db, schema);
 	if (ret != SQLITE_OK)
 		return ret;
-	/* A database from somebody else must not make us read files when one of its views is used. */
+	/*
+	 * A database from somebody else must not make us read files when one of its views is used.
+	 */
 	sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -260,7 +264,9 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct table *t = (struct table *)base;
 	const struct trace_info *trace = t->kept ? raw_info(t->kept->file) : NULL;
 	/* About 45 bytes an event as it lies in the file; packed it takes a seventh of that. */
-	double scanned = trace ? 1 + trace->file_size / (strcmp(trace->compression, "none") ? 7.0 : 45.0) : 1e6;
+	double scanned =
+		trace ? 1 + trace->file_size / (strcmp(trace->compression, "none") ? 7.0 : 45.0)
+		      : 1e6;
 	double rows = 1;
 	char *letters;
 	int used = 0;
@@ -280,7 +286,8 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 			continue;
 #if SQLITE_VERSION_NUMBER >= 3038000
 		/* All values of an IN at once: one pass for all of them. */
-		if (letter == 'e' && sqlite3_libversion_number() >= 3038000 && sqlite3_vtab_in(info, i, -1)) {
+		if (letter == 'e' && sqlite3_libversion_number() >= 3038000 &&
+		    sqlite3_vtab_in(info, i, -1)) {
 			sqlite3_vtab_in(info, i, 1);
 			letter = 'E';
 		}
@@ -384,7 +391,9 @@ static void bound(struct raw_window *w, char letter, sqlite3_value *value)
 	if (sqlite3_value_type(value) == SQLITE_INTEGER) {
 		int64_t v = sqlite3_value_int64(value);
 
-		/* Times beyond 2^63 are shown as negative numbers: nothing is left out for those. */
+		/*
+		 * Times beyond 2^63 are shown as negative numbers: nothing is left out for those.
+		 */
 		if (v < 0)
 			return;
 		from = v + (letter == '>');
@@ -457,7 +466,8 @@ static int choose(struct table_cursor *c, sqlite3_value *system, sqlite3_value *
 		for (ret = sqlite3_vtab_in_first(event, &one); ret == SQLITE_OK && one;
 		     ret = sqlite3_vtab_in_next(event, &one))
 			if (sqlite3_value_type(one) == SQLITE_TEXT)
-				mark(c->kept->file, name, (const char *)sqlite3_value_text(one), c->ids);
+				mark(c->kept->file, name, (const char *)sqlite3_value_text(one),
+				     c->ids);
 		return ret == SQLITE_DONE ? SQLITE_OK : ret;
 	}
 #endif
@@ -491,17 +501,19 @@ static int table_filter(sqlite3_vtab_cursor *base, int number, const char *lette
 		switch (letters[i]) {
 		case 'F':
 			if (sqlite3_value_type(argv[i]) != SQLITE_TEXT)
-				return cursor_failed(c, "tlbtrace: the recording is to be named by a text");
+				return cursor_failed(
+					c, "tlbtrace: the recording is to be named by a text");
 			if (!c->kept)
-				c->kept = kept_get(t->connection, (const char *)sqlite3_value_text(argv[i]),
-						   &err);
+				c->kept = kept_get(t->connection,
+						   (const char *)sqlite3_value_text(argv[i]), &err);
 			if (!c->kept)
 				return cursor_failed(c, err.text);
 			break;
 		case 'c':
 		case 't': {
 			int64_t v = sqlite3_value_int64(argv[i]);
-			bool fits = v >= INT32_MIN && v <= (letters[i] == 'c' ? UINT32_MAX : INT32_MAX);
+			bool fits =
+				v >= INT32_MIN && v <= (letters[i] == 'c' ? UINT32_MAX : INT32_MAX);
 
 			if (!integer)
 				break;
@@ -555,8 +567,8 @@ static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
-static void give_number(sqlite3_context *out, struct table_cursor *c, const struct raw_format *format,
-			const struct raw_field *field)
+static void give_number(sqlite3_context *out, struct table_cursor *c,
+			const struct raw_format *format, const struct raw_field *field)
 {
 	uint64_t value;
 
@@ -586,11 +598,13 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
 		sqlite3_result_int(out, rec->pid);
 		return SQLITE_OK;
 	case COL_BUFFER:
-		sqlite3_result_text(out, raw_info(file)->buffers[rec->buffer].name, -1, SQLITE_TRANSIENT);
+		sqlite3_result_text(out, raw_info(file)->buffers[rec->buffer].name, -1,
+				    SQLITE_TRANSIENT);
 		return SQLITE_OK;
 	case COL_LOST:
 		if (rec->missed)
-			sqlite3_result_int64(out, rec->missed_events ? (int64_t)rec->missed_events : -1);
+			sqlite3_result_int64(out,
+					     rec->missed_events ? (int64_t)rec->missed_events : -1);
 		return SQLITE_OK;
 	case COL_FILE:
 		sqlite3_result_text(out, c->kept->path, -1, SQLITE_TRANSIENT);
@@ -671,11 +685,12 @@ static sqlite3_module module = {
 static void give_stats(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct connection *c = sqlite3_user_data(out);
-	char *text = sqlite3_mprintf("{\"scans\":%llu,\"events\":%llu,\"rows\":%llu,\"data_bytes\":%llu,"
-				     "\"index_bytes\":%llu}",
-				     (unsigned long long)c->stats.scans, (unsigned long long)c->stats.events,
-				     (unsigned long long)c->rows, (unsigned long long)c->stats.data_bytes,
-				     (unsigned long long)c->stats.index_bytes);
+	char *text = sqlite3_mprintf(
+		"{\"scans\":%llu,\"events\":%llu,\"rows\":%llu,\"data_bytes\":%llu,"
+		"\"index_bytes\":%llu}",
+		(unsigned long long)c->stats.scans, (unsigned long long)c->stats.events,
+		(unsigned long long)c->rows, (unsigned long long)c->stats.data_bytes,
+		(unsigned long long)c->stats.index_bytes);
 
 	(void)argc;
 	(void)argv;
@@ -708,7 +723,8 @@ int sqlite3_tlbtrace_init(sqlite3 *db, char **error, const sqlite3_api_routines 
 	/* The module owns C, and frees it when this fails, too. */
 	ret = sqlite3_create_module_v2(db, "tlbtrace", &module, c, connection_free);
 	if (ret == SQLITE_OK)
-		ret = sqlite3_create_function_v2(db, "tlbtrace_stats", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, c,
-						 give_stats, NULL, NULL, NULL);
+		ret = sqlite3_create_function_v2(db, "tlbtrace_stats", 0,
+						 SQLITE_UTF8 | SQLITE_DIRECTONLY, c, give_stats,
+						 NULL, NULL, NULL);
 	return ret;
 }

@@ -12,8 +12,8 @@
  *   "flyrecord\0"                  for each CPU 8-byte offset, 8-byte size; also once for each buffer
  *   pages of the ring buffers
  *
- * The formats say where in an event of an id a comm, a path or an address lies. Everything is replaced
- * where it stands, so that nothing moves.
+ * The formats say where in an event of an id a comm, a path or an address lies. Everything is
+ * replaced where it stands, so that nothing moves.
  */
 #include "capture/anonymise.h"
 
@@ -172,7 +172,8 @@ static void blank(char *text, uint64_t size)
 
 static bool is_user_address(const char *name)
 {
-	static const char *const names[] = {"addr", "raddr", "address", "start", "end", "ip", "upc"};
+	static const char *const names[] = {"addr", "raddr", "address", "start",
+					    "end",  "ip",    "upc"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
@@ -180,7 +181,8 @@ static bool is_user_address(const char *name)
 	return false;
 }
 
-static void add_treatment(struct plan_of_id *plan, enum treatment what, const struct tep_format_field *field)
+static void add_treatment(struct plan_of_id *plan, enum treatment what,
+			  const struct tep_format_field *field)
 {
 	if (plan->count == MAX_FIELDS)
 		return;
@@ -384,7 +386,8 @@ static int treat_options(struct file *f)
 		if (id == OPTION_UNAME) {
 			/* "Linux HOST RELEASE MACHINE" */
 			char *host = memchr(bytes, ' ', size);
-			char *end = host ? memchr(host + 1, ' ', size - (size_t)(host + 1 - bytes)) : NULL;
+			char *end = host ? memchr(host + 1, ' ', size - (size_t)(host + 1 - bytes))
+					 : NULL;
 
 			if (end)
 				memset(host + 1, 'x', (size_t)(end - host - 1));
@@ -449,8 +452,9 @@ static int compress(const char *path, const char *compression)
 
 	if (asprintf(&out, "%s.small", path) < 0)
 		return -ENOMEM;
-	char *argv[] = {"trace-cmd", "convert", "-i", (char *)path, "-o", out, "--file-version", "7",
-			"--compression", (char *)compression, NULL};
+	char *argv[] = {"trace-cmd", "convert",        "-i", (char *)path,    "-o",
+			out,         "--file-version", "7",  "--compression", (char *)compression,
+			NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
 	int rc = child_fork(&child, argv, &setup);

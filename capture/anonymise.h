@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Takes out of a finished recording what names the host's programs and people: comms become tokens that
- * are the same for the same comm within one recording and in no other; paths, the host's name and the
- * kernel's symbols go. Optionally user addresses are moved by one random distance.
+ * Takes out of a finished recording what names the host's programs and people: comms become tokens
+ * that are the same for the same comm within one recording and in no other; paths, the host's name
+ * and the kernel's symbols go. Optionally user addresses are moved by one random distance.
  */
 #ifndef CAPTURE_ANONYMISE_H
 #define CAPTURE_ANONYMISE_H
@@ -20,8 +20,9 @@ void anonymiser_free(struct anonymiser *anonymiser);
 void anonymise_comm(const struct anonymiser *anonymiser, char comm[16]);
 
 /*
- * Rewrites PATH, an uncompressed trace.dat of version 6, then has trace-cmd compress it (COMPRESSION as
- * trace-cmd names it). *BYTES gets its size. Returns 0 or a negative errno: the file is then of no use.
+ * Rewrites PATH, an uncompressed trace.dat of version 6, then has trace-cmd compress it
+ * (COMPRESSION as trace-cmd names it). *BYTES gets its size. Returns 0 or a negative errno: the
+ * file is then of no use.
  */
 int anonymise_file(const struct anonymiser *anonymiser, const char *path, const char *compression,
 		   uint64_t *bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The file: a header, then types of varying length one after the other, then names. Types refer to
- * each other by number, so one pass notes where each begins. A path such as vmf->vma->vm_mm is walked
- * as the kernel would:
+ * each other by number, so one pass notes where each begins. A path such as vmf->vma->vm_mm is
+ * walked as the kernel would:
  *
  *   vmf      $arg1                       a register, holds a pointer
  *   ->vma    +0($arg1)                   a place in memory behind it
@@ -165,9 +165,9 @@ struct btf *btf_open(const char *path)
 		uint64_t types = (uint64_t)header.header_size + header.type_offset;
 		uint64_t names = (uint64_t)header.header_size + header.name_offset;
 
-		if (header.magic == BTF_MAGIC && types % 4 == 0 && types + header.type_size <= size &&
-		    names + header.name_size <= size && header.name_size &&
-		    !btf->data[names + header.name_size - 1]) {
+		if (header.magic == BTF_MAGIC && types % 4 == 0 &&
+		    types + header.type_size <= size && names + header.name_size <= size &&
+		    header.name_size && !btf->data[names + header.name_size - 1]) {
 			btf->names = btf->data + names;
 			btf->name_size = header.name_size;
 			rc = index_types(btf, btf->data + types,
@@ -241,7 +241,8 @@ static bool find_member(const struct btf *btf, const struct btf_type *type, cons
 	const struct btf_member *members = (const struct btf_member *)(type + 1);
 	for (unsigned int i = 0; i < parts_of(type); i++) {
 		const char *name = name_at(btf, members[i].name);
-		uint64_t offset = type->info >> 31 ? members[i].offset & 0xffffff : members[i].offset;
+		uint64_t offset =
+			type->info >> 31 ? members[i].offset & 0xffffff : members[i].offset;
 		uint64_t inner = 0;
 
 		if (is_word(name, word, size)) {
@@ -352,8 +353,9 @@ static int write_body(const struct btf *btf, const struct btf_type *prototype, c
 
 	if (*body == '+' && size > 1 && body[size - 1] == ')') {
 		const char *open = memchr(body, '(', size);
-		int rc = open ? write_body(btf, prototype, open + 1, size - (size_t)(open + 2 - body),
-					   names, inner, sizeof(inner))
+		int rc = open ? write_body(btf, prototype, open + 1,
+					   size - (size_t)(open + 2 - body), names, inner,
+					   sizeof(inner))
 			      : -ENOENT;
 
 		if (rc)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The estimate: /proc/vmstat and /proc/stat say how many faults, switches and forks there are now; the
- * plan says how many events each of them makes; an event costs what was measured (docs/recording.md).
+ * The estimate: /proc/vmstat and /proc/stat say how many faults, switches and forks there are now;
+ * the plan says how many events each of them makes; an event costs what was measured
+ * (docs/recording.md).
  */
 #include "capture/check.h"
 
@@ -52,7 +53,8 @@ static void read_counters(struct counters *counters)
 /* Whether a fault runs into it. TLBIs and upgrades: once a write fault at most. */
 static bool is_per_fault(enum role role)
 {
-	return role == ROLE_HW_FAULT || role == ROLE_FAULT || role == ROLE_SET_FLAGS || role == ROLE_WP;
+	return role == ROLE_HW_FAULT || role == ROLE_FAULT || role == ROLE_SET_FLAGS ||
+	       role == ROLE_WP;
 }
 
 void check_measure(const struct plan *plan, unsigned int profile, struct check_rates *rates)
@@ -86,7 +88,8 @@ void check_measure(const struct plan *plan, unsigned int profile, struct check_r
 			number = rates->forks;
 		else if (is_per_fault(event->row->role))
 			number = rates->faults * (event->row->role == ROLE_WP ? 0.3 : 1);
-		if (profile == PROFILE_MINIMAL && is_per_fault(event->row->role) && event->row->writes)
+		if (profile == PROFILE_MINIMAL && is_per_fault(event->row->role) &&
+		    event->row->writes)
 			number *= WRITES_OF_FAULTS;
 		rates->events += number;
 		cost_ns += number * each_ns;
@@ -133,7 +136,8 @@ void check_print(FILE *out, const struct plan *plan, const struct fact_list *fac
 			     "left out)\n",
 			sites, plan->sites.dummies, plan->sites.elsewhere);
 	if (doubtful)
-		fprintf(out, "  of which %zu lie in functions that this kernel may refuse to probe\n",
+		fprintf(out,
+			"  of which %zu lie in functions that this kernel may refuse to probe\n",
 			doubtful);
 	fputs("cannot be recorded; the analysis then lacks\n", out);
 	for (size_t i = 0; i < plan->count; i++) {
@@ -144,8 +148,9 @@ void check_print(FILE *out, const struct plan *plan, const struct fact_list *fac
 				event->reason ? event->reason : "?", without_of(event));
 	}
 	if (plan->sites_reason)
-		fprintf(out, "  TLBI instructions (%s)\n    what was flushed, by address; functions "
-			     "say so only in part\n",
+		fprintf(out,
+			"  TLBI instructions (%s)\n    what was flushed, by address; functions "
+			"say so only in part\n",
 			plan->sites_reason);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	fprintf(out,

@@ -106,8 +106,8 @@ static int add_caches(struct fact_list *list)
 		char *values[4] = {NULL}, path[96];
 
 		for (int p = 0; p < 4; p++) {
-			snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/%s",
-				 i, parts[p]);
+			snprintf(path, sizeof(path),
+				 "/sys/devices/system/cpu/cpu0/cache/index%d/%s", i, parts[p]);
 			values[p] = read_line(path);
 		}
 		if (values[0] && values[1] && values[2])
@@ -225,8 +225,8 @@ static int add_cpu(struct fact_list *list, const struct kernel *kernel)
 	char *implementer = file_value("/proc/cpuinfo", "CPU implementer");
 	char *part = file_value("/proc/cpuinfo", "CPU part");
 	char *midr = read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
-	rc = fact_add(list, "cpu", "implementer %s part %s midr %s", implementer ? implementer : "?",
-		      part ? part : "?", midr ? midr : "?");
+	rc = fact_add(list, "cpu", "implementer %s part %s midr %s",
+		      implementer ? implementer : "?", part ? part : "?", midr ? midr : "?");
 	free(implementer);
 	free(part);
 	free(midr);
@@ -286,7 +286,8 @@ int plan_facts(struct fact_list *list, const struct plan *plan, const struct pla
 	static const struct {
 		unsigned int profile;
 		const char *name;
-	} profiles[] = {{PROFILE_MINIMAL, "minimal"}, {PROFILE_FULL, "full"}, {PROFILE_SWAP, "swap"}};
+	} profiles[] = {
+		{PROFILE_MINIMAL, "minimal"}, {PROFILE_FULL, "full"}, {PROFILE_SWAP, "swap"}};
 	size_t probed = 0, refused = 0;
 	int rc = 0;
 
@@ -323,8 +324,9 @@ int plan_facts(struct fact_list *list, const struct plan *plan, const struct pla
 		rc = fact_add(list, "missing", "%s %s; without it: what was flushed, by address",
 			      CATALOGUE_GROUP_TLBI, plan->sites_reason);
 	else if (!rc && probed + refused)
-		rc = fact_add(list, "tlbi", "%zu of %zu sites; left out: %zu dummies, %zu elsewhere",
-			      probed, probed + refused, plan->sites.dummies, plan->sites.elsewhere);
+		rc = fact_add(list, "tlbi",
+			      "%zu of %zu sites; left out: %zu dummies, %zu elsewhere", probed,
+			      probed + refused, plan->sites.dummies, plan->sites.elsewhere);
 	return rc;
 }
 
@@ -350,7 +352,8 @@ int facts_write(const struct fact_list *list, int marker_fd)
 	if (!rc && used > header)
 		rc = marker_write(marker_fd, marker, used);
 	if (!rc) {
-		used = header + (size_t)sprintf(marker + header, HOSTFACTS_END " %zu\n", list->count);
+		used = header +
+		       (size_t)sprintf(marker + header, HOSTFACTS_END " %zu\n", list->count);
 		rc = marker_write(marker_fd, marker, used);
 	}
 	return rc;

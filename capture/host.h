@@ -20,7 +20,10 @@ struct fact_list {
 	size_t count, capacity;
 };
 
-/* Appends one; blanks of KEY, and bytes that would break a line, are replaced. Returns 0 or -ENOMEM. */
+/*
+ * Appends one; blanks of KEY, and bytes that would break a line, are replaced. Returns 0 or
+ * -ENOMEM.
+ */
 int fact_add(struct fact_list *list, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

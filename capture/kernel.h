@@ -54,8 +54,8 @@ bool kernel_is_traceable(const struct kernel *kernel, const char *name);
 
 /*
  * Reads the kernel's text from /proc/kcore, as it runs: relocated and patched. *TEXT is for free().
- * Returns 0 or a negative errno: -EACCES (addresses hidden), -ENOENT (no kcore, or the text is not in
- * it), -EPERM (lockdown) and what else a file gives.
+ * Returns 0 or a negative errno: -EACCES (addresses hidden), -ENOENT (no kcore, or the text is not
+ * in it), -EPERM (lockdown) and what else a file gives.
  */
 int kernel_read_text(const struct kernel *kernel, void **text, size_t *size, uint64_t *address);
 

@@ -59,7 +59,9 @@
 /* trace-cmd 3.1 cannot compress more than 2 GiB into one file; the buffers still come on top. */
 #define COMPRESSED_LIMIT (UINT64_C(2) << 30)
 #define COMPRESSED_LEAST (UINT64_C(1) << 30)
-/* What the finished file needs beside its pieces, as a share of them, and what is left for others. */
+/*
+ * What the finished file needs beside its pieces, as a share of them, and what is left for others.
+ */
 #define COMPRESSED_SHARE 0.4
 #define PLAIN_SHARE      1.05
 #define DISK_RESERVE     (16 << 20)
@@ -352,8 +354,9 @@ static bool warn_of_gaps(const struct recording *r)
 		return false;
 	}
 	if (r->kernel.arch == ARCH_ARM64 && !r->kernel.function_probes)
-		msg_warn("arm64 has no tracepoints for faults or TLBI instructions, and this kernel "
-			 "has no kprobe events: the recording holds tasks and switches only");
+		msg_warn(
+			"arm64 has no tracepoints for faults or TLBI instructions, and this kernel "
+			"has no kprobe events: the recording holds tasks and switches only");
 	else if (r->plan.sites_reason)
 		msg_warn("TLBI instructions are not recorded: %s", r->plan.sites_reason);
 	if (recorded < all)

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * Writes one marker, of SIZE bytes, to an open trace_marker. Returns 0, a negative errno, or -EMSGSIZE
- * if the kernel did not take all of it.
+ * Writes one marker, of SIZE bytes, to an open trace_marker. Returns 0, a negative errno, or
+ * -EMSGSIZE if the kernel did not take all of it.
  */
 int marker_write(int fd, const char *text, size_t size);
 

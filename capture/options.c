@@ -200,7 +200,8 @@ static int take_option(int option, const char *argument, struct options *options
 	case 'd':
 		return parse_seconds(argument, &options->duration_ns)
 			       ? -1
-			       : usage_error("-d takes a positive number of seconds, not ", argument);
+			       : usage_error("-d takes a positive number of seconds, not ",
+					     argument);
 	case 'b':
 		return parse_whole(argument, INT32_MAX, &options->buffer_kb)
 			       ? -1
@@ -211,7 +212,8 @@ static int take_option(int option, const char *argument, struct options *options
 	case MAX_SIZE:
 		return !number_count(argument, &options->max_bytes) && options->max_bytes > 0
 			       ? -1
-			       : usage_error("--max-size takes bytes, as 500M or 2G, not ", argument);
+			       : usage_error("--max-size takes bytes, as 500M or 2G, not ",
+					     argument);
 	case FLIGHT:
 		if (!parse_whole(argument, INT64_C(1) << 20, &options->flight_bytes))
 			return usage_error("--flight takes a whole number of MiB, not ", argument);
@@ -234,13 +236,15 @@ static int take_option(int option, const char *argument, struct options *options
 	case FILTER:
 		return parse_range(argument, &options->wish)
 			       ? -1
-			       : usage_error("--filter takes START-END, hexadecimal, up to 8 times, "
-					     "not ",
-					     argument);
+			       : usage_error(
+					 "--filter takes START-END, hexadecimal, up to 8 times, "
+					 "not ",
+					 argument);
 	case ACCESS:
 		return parse_access(argument, &options->wish)
 			       ? -1
-			       : usage_error("--access takes GROUP:EVENT:FIELD[:r|w], not ", argument);
+			       : usage_error("--access takes GROUP:EVENT:FIELD[:r|w], not ",
+					     argument);
 	case ANONYMISE:
 		if (argument && strcmp(argument, "shift"))
 			return usage_error("--anonymise takes nothing or =shift, not ", argument);
@@ -254,7 +258,9 @@ static int take_option(int option, const char *argument, struct options *options
 	case RESTORE:
 		if (options->mode != MODE_RECORD)
 			return usage_error("--list, --check and --restore exclude each other", "");
-		options->mode = option == LIST ? MODE_LIST : option == CHECK ? MODE_CHECK : MODE_RESTORE;
+		options->mode = option == LIST    ? MODE_LIST
+				: option == CHECK ? MODE_CHECK
+						  : MODE_RESTORE;
 		return -1;
 	case HELP:
 		print_help();

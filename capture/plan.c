@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A probe's definition is written in several ways, best first (enum plan_how). Which of them a kernel
- * takes shows only when it is asked to, one by one; the first that it takes is used.
+ * A probe's definition is written in several ways, best first (enum plan_how). Which of them a
+ * kernel takes shows only when it is asked to, one by one; the first that it takes is used.
  *
- * A row with fields of both kinds gets two probes, entry and return. Kernels since 6.9 give a return
- * probe the arguments as well; then it carries who and where, so that it can be filtered, and some
- * rows need no entry probe at all.
+ * A row with fields of both kinds gets two probes, entry and return. Kernels since 6.9 give a
+ * return probe the arguments as well; then it carries who and where, so that it can be filtered,
+ * and some rows need no entry probe at all.
  */
 #include "capture/plan.h"
 
@@ -129,7 +129,8 @@ static bool offsets_are_known(const struct kernel *kernel)
 
 /* How FIELD is fetched on the ladder's step HOW, or by a later one. False: not at all. */
 static bool fetch_text(const struct kernel *kernel, const char *function,
-		       const struct catalogue_field *field, enum plan_how how, char *out, size_t size)
+		       const struct catalogue_field *field, enum plan_how how, char *out,
+		       size_t size)
 {
 	if (field->fetch && *field->fetch == '$') {
 		snprintf(out, size, "%s", field->fetch);
@@ -167,7 +168,9 @@ static bool repeated_at_return(const struct catalogue_field *field, bool alone)
 	}
 }
 
-/* Writes one definition. ARGUMENTS: the return probe fetches them; ALONE: there is no entry probe. */
+/*
+ * Writes one definition. ARGUMENTS: the return probe fetches them; ALONE: there is no entry probe.
+ */
 static char *define(const struct kernel *kernel, const struct plan_event *event, enum plan_how how,
 		    bool arguments, bool alone)
 {
@@ -206,8 +209,9 @@ static char *define(const struct kernel *kernel, const struct plan_event *event,
 	return text;
 }
 
-static int add_probe(struct plan *plan, const struct kernel *kernel, const struct catalogue_row *row,
-		     const char *function, bool is_return, bool alone, const char *reason)
+static int add_probe(struct plan *plan, const struct kernel *kernel,
+		     const struct catalogue_row *row, const char *function, bool is_return,
+		     bool alone, const char *reason)
 {
 	struct plan_event *event = add_event(plan, row, row->system, row->name);
 	bool arguments = is_return && kernel->return_arguments;
@@ -308,12 +312,13 @@ static const char *text_reason(const struct kernel *kernel, int rc)
 	}
 }
 
-static int add_site(struct plan *plan, const struct kernel *kernel, const struct site *site, size_t n)
+static int add_site(struct plan *plan, const struct kernel *kernel, const struct site *site,
+		    size_t n)
 {
 	char name[PLAN_NAME_SIZE], operand[24] = "";
 	char *definition = NULL;
-	int size = snprintf(name, sizeof(name), "%.*s__%s__%zu", SITE_NAME_SIZE, site->function->name,
-			    site->op, n);
+	int size = snprintf(name, sizeof(name), "%.*s__%s__%zu", SITE_NAME_SIZE,
+			    site->function->name, site->op, n);
 
 	for (int i = 0; i < size && name[i]; i++)
 		if (!isalnum((unsigned char)name[i]))

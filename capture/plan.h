@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What to record here: the catalogue's rows of a profile, set against what this kernel has. Making a
- * plan only reads; probes.h carries it out.
+ * What to record here: the catalogue's rows of a profile, set against what this kernel has. Making
+ * a plan only reads; probes.h carries it out.
  */
 #ifndef CAPTURE_PLAN_H
 #define CAPTURE_PLAN_H
@@ -78,8 +78,8 @@ int plan_make(struct plan *plan, const struct kernel *kernel, const struct plan_
 void plan_free(struct plan *plan);
 
 /*
- * Sets the filters. FIELDS is the text of the event's format file; an event whose format lacks a field
- * is not filtered by it. Call for each event once it exists. Returns 0 or -ENOMEM.
+ * Sets the filters. FIELDS is the text of the event's format file; an event whose format lacks a
+ * field is not filtered by it. Call for each event once it exists. Returns 0 or -ENOMEM.
  */
 int plan_set_filter(struct plan_event *event, const struct plan_wish *wish, const char *format);
 

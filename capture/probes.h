@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Dynamic probes, in the groups CATALOGUE_GROUP and CATALOGUE_GROUP_TLBI that all recordings of a host
- * share. A probe that exists already is shared if another recording uses it, and made anew if none
- * does; one that is no longer wanted stays as long as another recording has it enabled. A lock (on a
- * file of tracefs: it leaves no trace and ends with its process) keeps recordings from doing this at
- * the same time.
+ * Dynamic probes, in the groups CATALOGUE_GROUP and CATALOGUE_GROUP_TLBI that all recordings of a
+ * host share. A probe that exists already is shared if another recording uses it, and made anew if
+ * none does; one that is no longer wanted stays as long as another recording has it enabled. A lock
+ * (on a file of tracefs: it leaves no trace and ends with its process) keeps recordings from doing
+ * this at the same time.
  */
 #ifndef CAPTURE_PROBES_H
 #define CAPTURE_PROBES_H
@@ -27,7 +27,9 @@ int probe_make(struct plan_event *event);
 /* Gives up one that is made, as if it could not be: with this reason. */
 void probe_give_up(struct plan_event *event, const char *reason);
 
-/* Removes what was made unless others use it. Returns how many of it could not be removed though. */
+/*
+ * Removes what was made unless others use it. Returns how many of it could not be removed though.
+ */
 size_t probes_remove(struct plan *plan);
 
 /* Removes all of our groups that nobody uses. Returns how many were removed. */

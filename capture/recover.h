@@ -19,8 +19,8 @@
 void recover_end_recorders(pid_t group);
 
 /*
- * Makes the file DIRECTORY/PART of the pieces DIRECTORY/PART.*.cpuN, with trace-cmd. The events must
- * still be there. Returns 0, -ENODATA (nothing to make it of) or a negative errno.
+ * Makes the file DIRECTORY/PART of the pieces DIRECTORY/PART.*.cpuN, with trace-cmd. The events
+ * must still be there. Returns 0, -ENODATA (nothing to make it of) or a negative errno.
  */
 int recover_parts(const char *directory, const char *part);
 
@@ -28,8 +28,8 @@ int recover_parts(const char *directory, const char *part);
 typedef void recover_note(const char *what, bool good, void *context);
 
 /*
- * Cleans up after every recording on this host whose tlbcapture is gone, and makes readable files of
- * what it left in DIRECTORIES. Touches nothing of recordings that run, or of others. Returns the
+ * Cleans up after every recording on this host whose tlbcapture is gone, and makes readable files
+ * of what it left in DIRECTORIES. Touches nothing of recordings that run, or of others. Returns the
  * number of things that could not be done.
  */
 int recover_all(char *const directories[], recover_note *note, void *context);

@@ -16,8 +16,8 @@
  * trace-cmd and ignore SIGINT by then. The top-level buffer is never touched.
  *
  * A flight recorder has no trace-cmd until it ends: the buffers overwrite themselves, and a second
- * instance, tlbcapture-PID-tasks, keeps the rare events that say who is who, which would be the first
- * to be overwritten.
+ * instance, tlbcapture-PID-tasks, keeps the rare events that say who is who, which would be the
+ * first to be overwritten.
  */
 #include "capture/session.h"
 
@@ -97,8 +97,9 @@ static const char *why(int code)
 	bool denied = code == -EPERM || code == -EACCES;
 
 	if (denied && geteuid() == 0) {
-		return locked_down() ? "permission denied: the kernel is locked down (confidentiality)"
-			      : "permission denied";
+		return locked_down()
+			       ? "permission denied: the kernel is locked down (confidentiality)"
+			       : "permission denied";
 	}
 	return denied ? "permission denied: recording needs root" : strerror(-code);
 }
@@ -137,9 +138,10 @@ int session_open_tracefs(char *err, size_t err_size)
 		return fail(-errno, err, err_size, "%s: %s", tracefs_tracing_dir(), why(-errno));
 	if (!tracefs_dir_exists(NULL, "instances"))
 		return fail(-ENOENT, err, err_size, "%s: %s", tracefs_tracing_dir(),
-			    locked_down() ? "empty: the kernel is locked down (confidentiality) and "
-					    "denies all tracing"
-					  : "this kernel has no instances");
+			    locked_down()
+				    ? "empty: the kernel is locked down (confidentiality) and "
+				      "denies all tracing"
+				    : "this kernel has no instances");
 	return 0;
 }
 
@@ -326,7 +328,8 @@ static int try_event(struct session *session, struct plan_event *event)
 	if (rc) {
 		char reason[96];
 
-		snprintf(reason, sizeof(reason), "the kernel cannot switch it on: %s", strerror(-rc));
+		snprintf(reason, sizeof(reason), "the kernel cannot switch it on: %s",
+			 strerror(-rc));
 		probe_give_up(event, reason);
 	}
 	return 0;
@@ -414,7 +417,8 @@ static char **trace_cmd_arguments(const struct session *session, char **text, si
 	 * -d, -k: leave the function tracer's switches alone; it may be locked. --no-filter: else a
 	 * switch from a recorder to another task is missing, and the CPU's history with it.
 	 */
-	const char *record[] = {"trace-cmd", "record", "--no-filter", "-d", "-k", "-C", "mono", NULL};
+	const char *record[] = {"trace-cmd", "record", "--no-filter", "-d",
+				"-k",        "-C",     "mono",        NULL};
 	const char *extract[] = {"trace-cmd", "extract", NULL};
 	for (const char **word = config->flight ? extract : record; *word; word++, count++)
 		fprintf(out, "%s%c", *word, 0);
@@ -716,7 +720,8 @@ int session_result(struct session *session, struct session_result *result, char 
 		read_words(session, result->warnings, sizeof(result->warnings));
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		bool by_signal = WIFSIGNALED(status);
-		int rc = session->recording && !session->config->flight ? recover(session) : -ENODATA;
+		int rc = session->recording && !session->config->flight ? recover(session)
+									: -ENODATA;
 
 		if (rc)
 			return fail(-EIO, err, err_size, "trace-cmd failed (%s %d): %s%s",

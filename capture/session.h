@@ -74,9 +74,9 @@ struct session;
 struct session *session_create(const struct session_config *config, char *err, size_t err_size);
 
 /*
- * Makes the plan's probes, tries its events and filters in the instance, and sets them up there. What
- * the kernel refuses is noted in the plan. Returns -EAGAIN while another recording does the same: try
- * again later.
+ * Makes the plan's probes, tries its events and filters in the instance, and sets them up there.
+ * What the kernel refuses is noted in the plan. Returns -EAGAIN while another recording does the
+ * same: try again later.
  */
 int session_arm(struct session *session, char *err, size_t err_size);
 
@@ -92,7 +92,10 @@ enum session_state session_state(struct session *session);
 /* An open trace_marker of the instance. It takes writes while the state is SESSION_RECORDING. */
 int session_marker_fd(const struct session *session);
 
-/* The same of the instance that the tasks' events go to: a flight recorder has one, else it is that. */
+/*
+ * The same of the instance that the tasks' events go to: a flight recorder has one, else it is
+ * that.
+ */
 int session_tasks_fd(const struct session *session);
 
 /* True if the flight recorder has begun to overwrite who is who. */

@@ -6,8 +6,8 @@
  *   1101010100001 | op1 | CRn  | CRm | op2 | Rt |       op1 0: EL1&0; others belong to hypervisors
  *
  * CRm tells the reach (7 this CPU, 3 inner shareable, 1 outer) and whether it is a range (6, 2, 5).
- * Kernels that work around errata of broadcast TLBI issue one twice: "tlbi op, x; dsb ish; tlbi op, x",
- * or "tlbi vale1is, xzr" as a mere dummy. Neither says anything new.
+ * Kernels that work around errata of broadcast TLBI issue one twice: "tlbi op, x; dsb ish; tlbi op,
+ * x", or "tlbi vale1is, xzr" as a mere dummy. Neither says anything new.
  */
 #include "capture/sites.h"
 

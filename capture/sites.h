@@ -23,14 +23,18 @@ struct site {
 struct site_list {
 	struct site *sites; /* by address */
 	size_t count;
-	size_t dummies;  /* left out: no operand where one is due, or the repetition of the one before */
+	/* left out: no operand where one is due, or the repetition of the one before */
+	size_t dummies;
 	size_t elsewhere; /* left out: boot, hypervisor and the like */
 };
 
 /* True and OP, REG filled if INSTRUCTION is a TLBI of EL1&0. */
 bool site_decode(uint32_t instruction, char op[12], unsigned int *reg);
 
-/* Finds them in SIZE bytes of text that lie at ADDRESS. Returns 0 or -ENOMEM. Free with sites_free(). */
+/*
+ * Finds them in SIZE bytes of text that lie at ADDRESS. Returns 0 or -ENOMEM. Free with
+ * sites_free().
+ */
 int sites_scan(const struct kernel *kernel, const void *text, size_t size, uint64_t address,
 	       struct site_list *list);
 void sites_free(struct site_list *list);

@@ -186,8 +186,8 @@ int param_set(const struct param *table, void *base, const char *name, const cha
 
 		number_text(p, p->min, low, sizeof(low));
 		number_text(p, p->max, high, sizeof(high));
-		snprintf(err, err_size, "parameter '%s' must be between %s and %s, not '%s'", name, low,
-			 high, value);
+		snprintf(err, err_size, "parameter '%s' must be between %s and %s, not '%s'", name,
+			 low, high, value);
 		return -EINVAL;
 	}
 	store(p, base, number);

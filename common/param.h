@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parameters declared as data. A policy (or a program) keeps a table of what it takes: name, type,
- * unit, default, range, help. One parser reads "key=value,key=value" into a struct by that table and
- * one printer writes the help from it, so the two cannot disagree.
+ * unit, default, range, help. One parser reads "key=value,key=value" into a struct by that table
+ * and one printer writes the help from it, so the two cannot disagree.
  */
 #ifndef COMMON_PARAM_H
 #define COMMON_PARAM_H
@@ -37,7 +37,8 @@ void param_defaults(const struct param *table, void *base);
  * Reads TEXT ("key=value,key=value"; NULL or "" is nothing) into BASE. Returns 0, or -EINVAL with
  * the reason in ERR: unknown key (with the known ones), repeated key, trailing junk, out of range.
  */
-int param_parse(const struct param *table, void *base, const char *text, char *err, size_t err_size);
+int param_parse(const struct param *table, void *base, const char *text, char *err,
+		size_t err_size);
 
 /* Sets one parameter from its name and text. Returns like param_parse(); -ENOENT: no such name. */
 int param_set(const struct param *table, void *base, const char *name, const char *value, char *err,
@@ -50,8 +51,8 @@ void param_print(const struct param *p, const void *base, char *out, size_t out_
 void param_help(FILE *out, const struct param *table);
 
 /*
- * Reads a whole number, time or fraction as PARAM_COUNT, PARAM_TIME and PARAM_FRACTION do. Returns 0
- * or -EINVAL (junk, nothing, negative) or -ERANGE.
+ * Reads a whole number, time or fraction as PARAM_COUNT, PARAM_TIME and PARAM_FRACTION do. Returns
+ * 0 or -EINVAL (junk, nothing, negative) or -ERANGE.
  */
 int number_count(const char *text, int64_t *out);
 int number_time_ns(const char *text, int64_t *out);

@@ -8,20 +8,23 @@
  *	tlbreplay -p ./mine.so -p ./mine.so:size=8 -p arm64-local -o results.db host.dat
  *	tlbreplay --help-policy=./mine.so
  *
- * replay/policy.h is the manual: what a table can say, what a hook is told and may ask. The file runs
- * inside of tlbreplay with all your rights, as does everyone else's that you load.
+ * replay/policy.h is the manual: what a table can say, what a hook is told and may ask. The file
+ * runs inside of tlbreplay with all your rights, as does everyone else's that you load.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/policy.h"
-/* Only for a policy that is like those of arm64: their rows, limits and overlays. There is an x86.h. */
+/*
+ * Only for a policy that is like those of arm64: their rows, limits and overlays. There is an
+ * x86.h.
+ */
 #include "replay/policies/arm64.h"
 
 /*
- * Parameters: a struct of int64_t (bool, count, time) and double (fraction), and a table that says what
- * each is called, where it lies, and what it may be. The spec "mine.so:size=8" is read by that table.
- * Those of arm64 come first in both, because arm64_decide() looks for them there.
+ * Parameters: a struct of int64_t (bool, count, time) and double (fraction), and a table that says
+ * what each is called, where it lies, and what it may be. The spec "mine.so:size=8" is read by that
+ * table. Those of arm64 come first in both, because arm64_decide() looks for them there.
  */
 struct params {
 	struct arm64_params arm64;
@@ -30,14 +33,20 @@ struct params {
 
 static const struct param param_table[] = {
 	ARM64_PARAMS,
-	{.name = "size", .type = PARAM_COUNT, .offset = offsetof(struct params, size), .unit = "upgrades",
-	 .def = 64, .min = 1, .max = 1e9, .help = "after so many, the whole address space is flushed everywhere"},
+	{.name = "size",
+	 .type = PARAM_COUNT,
+	 .offset = offsetof(struct params, size),
+	 .unit = "upgrades",
+	 .def = 64,
+	 .min = 1,
+	 .max = 1e9,
+	 .help = "after so many, the whole address space is flushed everywhere"},
 	PARAM_END, /* without it the plug-in is refused */
 };
 
 /*
- * State: one block per policy in a replay, zeroed. Never use static variables for it: the same policy
- * may run twice at once, with other parameters.
+ * State: one block per policy in a replay, zeroed. Never use static variables for it: the same
+ * policy may run twice at once, with other parameters.
  */
 struct state {
 	struct arm64_state arm64;
@@ -61,8 +70,9 @@ static int64_t *upgrades_of(struct state *s, uint32_t mm)
 }
 
 /*
- * The hook, optional: gets the cell that the table has for EVENT's point and level, and may change it.
- * It must not keep anything of VIEW, and gives the same answer for the same events in the same order:
+ * The hook, optional: gets the cell that the table has for EVENT's point and level, and may change
+ * it. It must not keep anything of VIEW, and gives the same answer for the same events in the same
+ * order:
  * no clocks, no random numbers.
  */
 static void decide(const struct policy_view *view, const void *params, void *state,
@@ -103,8 +113,9 @@ const struct policy tlbreplay_policy = {
 	.params_size = sizeof(struct params),
 	.state_size = sizeof(struct state),
 	/*
-	 * What is flushed at each point and level: up to two invalidations, {{first, second}}. B() is
-	 * broadcast, L() local; what is not listed flushes nothing, which makes a policy unsafe soon.
+	 * What is flushed at each point and level: up to two invalidations, {{first, second}}. B()
+	 * is broadcast, L() local; what is not listed flushes nothing, which makes a policy unsafe
+	 * soon.
 	 */
 	.table = {
 		[POINT_WP_REUSE] = {

@@ -34,7 +34,8 @@ static int add_field(struct trace *t, struct decode_plan *plan, const struct cat
 			continue;
 		if (ret)
 			return ret;
-		bool number = field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
+		bool number =
+			field.size == 1 || field.size == 2 || field.size == 4 || field.size == 8;
 		bool text = want->slot == SLOT_COMM || want->slot == SLOT_TEXT;
 		if (!text && (field.is_array || field.is_dynamic || !number))
 			continue; /* not the number we know under this name */
@@ -114,8 +115,8 @@ static int index_cpus(struct decoder *d, const struct trace_info *info)
 		if (!d->nr_cpus || d->cpus[d->nr_cpus - 1] != d->cpus[i])
 			d->cpus[d->nr_cpus++] = d->cpus[i];
 	for (size_t i = 0; i < info->nr_entries; i++) {
-		unsigned int *at = bsearch(&info->cpus[i].cpu, d->cpus, d->nr_cpus, sizeof(*d->cpus),
-					   by_number);
+		unsigned int *at = bsearch(&info->cpus[i].cpu, d->cpus, d->nr_cpus,
+					   sizeof(*d->cpus), by_number);
 		d->entry_cpu[i] = (uint32_t)(at - d->cpus);
 	}
 	return 0;
@@ -197,7 +198,8 @@ unsigned int decoder_cpu(const struct decoder *d, unsigned int i)
 bool decoder_has(const struct decoder *d, enum role role, int is_return)
 {
 	for (size_t i = 0; i < d->nr_plans; i++)
-		if (d->plans[i].role == role && (is_return < 0 || d->plans[i].is_return == !!is_return))
+		if (d->plans[i].role == role &&
+		    (is_return < 0 || d->plans[i].is_return == !!is_return))
 			return true;
 	return false;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From records to raw events: for each format of the recording, once, which row of the catalogue it
- * belongs to and where its fields lie; then, per record, the few numbers that the row wants, each when
- * it is asked for.
+ * belongs to and where its fields lie; then, per record, the few numbers that the row wants, each
+ * when it is asked for.
  */
 #ifndef REPLAY_DECODE_H
 #define REPLAY_DECODE_H
@@ -72,15 +72,16 @@ static inline uint64_t raw_number(const struct raw_event *raw, enum slot slot)
 struct decoder;
 
 /*
- * Looks through the formats of T. Returns NULL with ERR filled (a wanted format that cannot be read,
- * no memory).
+ * Looks through the formats of T. Returns NULL with ERR filled (a wanted format that cannot be
+ * read, no memory).
  */
 struct decoder *decoder_new(struct trace *t, struct trace_error *err);
 void decoder_free(struct decoder *d);
 
 /*
- * Events SYSTEM:NAME tell an access each: to the address in their field FIELD, a write or a read. Returns
- * 0, -ENOENT if the recording has no such event or field, -EBUSY if the catalogue gives it a meaning.
+ * Events SYSTEM:NAME tell an access each: to the address in their field FIELD, a write or a read.
+ * Returns 0, -ENOENT if the recording has no such event or field, -EBUSY if the catalogue gives it
+ * a meaning.
  */
 int decoder_add_access(struct decoder *d, struct trace *t, const char *system, const char *name,
 		       const char *field, bool writes);

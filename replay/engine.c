@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For every policy the engine keeps two kinds of knowledge about one stale entry: whether a CPU could
- * hold it at all (the high bound: the mm was loaded there since the entry was last flushed there), and
- * whether it did (the low bound: it faulted, and nothing was there to change). What lies between is
- * the estimate's, a share.
+ * For every policy the engine keeps two kinds of knowledge about one stale entry: whether a CPU
+ * could hold it at all (the high bound: the mm was loaded there since the entry was last flushed
+ * there), and whether it did (the low bound: it faulted, and nothing was there to change). What
+ * lies between is the estimate's, a share.
  *
  *	an upgrade of page P on CPU 0, flushed on CPU 0 only:
  *
@@ -12,16 +12,18 @@
  *	                                         until P is flushed there, CPU 1 faults on it,
  *	                                         the mm ends, or the trace does
  *
- * Time is compared by the ordinal of the event, so that events with one time stamp keep their order;
- * nanoseconds are only for lengths. A CPU that has an mm loaded holds it "until" the end of time.
+ * Time is compared by the ordinal of the event, so that events with one time stamp keep their
+ * order; nanoseconds are only for lengths. A CPU that has an mm loaded holds it "until" the end of
+ * time.
  *
- * An open exposure is a record per page and policy with a bit per CPU. The records of one mm and policy
- * lie in one array in the order in which they were opened, so that a flush of everything, which is how
- * most of them end, is one pass over it. A page knows the newest of its own; a number that no longer
- * leads to a record of that page is out of date and means none.
+ * An open exposure is a record per page and policy with a bit per CPU. The records of one mm and
+ * policy lie in one array in the order in which they were opened, so that a flush of everything,
+ * which is how most of them end, is one pass over it. A page knows the newest of its own; a number
+ * that no longer leads to a record of that page is out of date and means none.
  *
- * A flush of everything on one CPU (a switch on x86) does not walk the records: it is noted with the CPU,
- * and a record that is closed later looks up whether, and when, its CPU had been flushed before.
+ * A flush of everything on one CPU (a switch on x86) does not walk the records: it is noted with
+ * the CPU, and a record that is closed later looks up whether, and when, its CPU had been flushed
+ * before.
  */
 #include "replay/engine.h"
 
@@ -36,13 +38,25 @@
 #define MAX_BUCKETS 1024
 
 const struct param common_params[] = {
-	{.name = "share", .type = PARAM_FRACTION, .offset = offsetof(struct common_params, share),
-	 .unit = "", .def = 0.1, .min = 0, .max = 1,
-	 .help = "of the entries that another CPU could hold and no event shows, how many it does hold "
+	{.name = "share",
+	 .type = PARAM_FRACTION,
+	 .offset = offsetof(struct common_params, share),
+	 .unit = "",
+	 .def = 0.1,
+	 .min = 0,
+	 .max = 1,
+	 .help = "of the entries that another CPU could hold and no event shows, how many it does "
+		 "hold "
 		 "(assumed: nothing published measures it)"},
-	{.name = "write_share", .type = PARAM_FRACTION,
-	 .offset = offsetof(struct common_params, write_share), .unit = "", .def = 0.5, .min = 0, .max = 1,
-	 .help = "of the stale entries that are held, how many are written to before they go (assumed)"},
+	{.name = "write_share",
+	 .type = PARAM_FRACTION,
+	 .offset = offsetof(struct common_params, write_share),
+	 .unit = "",
+	 .def = 0.5,
+	 .min = 0,
+	 .max = 1,
+	 .help = "of the stale entries that are held, how many are written to before they go "
+		 "(assumed)"},
 	PARAM_END,
 };
 
@@ -61,7 +75,8 @@ struct residence {
 	uint64_t touched;       /* pages of it that the CPU was seen to bring into its TLB */
 	struct {
 		uint64_t flush_seq; /* everything of the mm was flushed here */
-		struct flush_note *notes; /* each such flush since exposures were last closed as a whole */
+		/* each such flush since exposures were last closed as a whole */
+		struct flush_note *notes;
 		uint32_t nr_notes, max_notes;
 	} policy[];
 };
@@ -108,7 +123,10 @@ struct mm {
 	} policy[];
 };
 
-/* A stale entry of one page under one policy, on the CPUs whose bit is set; none is set: it is over. */
+/*
+ * A stale entry of one page under one policy, on the CPUs whose bit is set; none is set: it is
+ * over.
+ */
 struct exposure {
 	uint64_t start_ns, start_seq;
 	uint32_t leaf;
@@ -117,7 +135,8 @@ struct exposure {
 	bool likely : 1;     /* counts for the estimate */
 	bool permission : 1; /* stale only in its permission: a later change may put that right */
 	bool deferred : 1;   /* the other CPUs sweep it at their next tick */
-	uint64_t cpus[];     /* words of them; with TLBs, as many more: CPUs that the evidence shows hold it */
+	/* words of them; with TLBs, as many more: CPUs that the evidence shows hold it */
+	uint64_t cpus[];
 };
 
 struct cpu {
@@ -138,7 +157,8 @@ struct instance {
 	void *state;
 	struct policy_result result;
 	uint64_t *dropped; /* lazy CPUs that an interrupt has made leave the mm they had loaded */
-	int64_t tick_ns;   /* period of the tick at which deferred flushes are carried out; 0: none are */
+	/* period of the tick at which deferred flushes are carried out; 0: none are */
+	int64_t tick_ns;
 	/* Stale for ever (the mm ended unflushed): number, and sum of their start times. */
 	double forever, forever_start_sum;
 	uint64_t forever_first_ns;
@@ -151,7 +171,8 @@ struct engine {
 	unsigned int words;
 	uint64_t seq;
 	struct cpu *cpus;
-	uint64_t *lazy, *unsure, *scratch, *stale, *holders, *view_set, *everyone, *covered, *reached, *asked;
+	uint64_t *lazy, *unsure, *scratch, *stale, *holders, *view_set, *everyone, *covered,
+		*reached, *asked;
 	unsigned int asking; /* the policy whose hook runs */
 	bool any_unsure;
 	struct mm **mms;
@@ -176,10 +197,11 @@ struct engine {
 	struct instance instances[];
 };
 
-static struct exposure *exposure_at(const struct engine *e, const struct mm *mm, unsigned int policy,
-				    uint32_t ref)
+static struct exposure *exposure_at(const struct engine *e, const struct mm *mm,
+				    unsigned int policy, uint32_t ref)
 {
-	return (struct exposure *)(mm->policy[policy].exposures + (size_t)(ref - 1) * e->exposure_size);
+	return (struct exposure *)(mm->policy[policy].exposures +
+				   (size_t)(ref - 1) * e->exposure_size);
 }
 
 static struct residence *residence_at(const struct engine *e, const struct mm *mm, uint32_t i)
@@ -215,7 +237,9 @@ static void copy_set(const struct engine *e, uint64_t *to, const uint64_t *from)
 		memcpy(to + 1, from + 1, (e->words - 1) * sizeof(*to));
 }
 
-/* Without an instruction for it (x86-64 of old), a loop is the fastest for the few that there are. */
+/*
+ * Without an instruction for it (x86-64 of old), a loop is the fastest for the few that there are.
+ */
 static unsigned int count_word(uint64_t bits)
 {
 	unsigned int n = 0;
@@ -259,7 +283,8 @@ static struct mm *mm_new(struct engine *e, uint32_t number)
 	}
 	mm = calloc(1, sizeof(*mm) + e->config.nr_policies * sizeof(mm->policy[0]));
 	if (mm)
-		mm->loaded = calloc((size_t)e->words * (e->config.nr_policies + 2), sizeof(uint64_t));
+		mm->loaded =
+			calloc((size_t)e->words * (e->config.nr_policies + 2), sizeof(uint64_t));
 	if (!mm || !mm->loaded) {
 		free(mm);
 		e->failed = true;
@@ -374,8 +399,8 @@ static int instance_init(struct engine *e, struct instance *in, const struct pol
 	in->result.received = calloc(e->config.nr_cpus, sizeof(uint64_t));
 	in->result.buckets = calloc(MAX_BUCKETS, sizeof(*in->result.buckets));
 	in->result.rows = calloc(e->config.max_rows + 1, sizeof(*in->result.rows));
-	if ((in->policy->state_size && !in->state) || !in->dropped || !in->result.issued || !in->result.received ||
-	    !in->result.buckets || !in->result.rows)
+	if ((in->policy->state_size && !in->state) || !in->dropped || !in->result.issued ||
+	    !in->result.received || !in->result.buckets || !in->result.rows)
 		return -ENOMEM;
 	return 0;
 }
@@ -394,7 +419,8 @@ struct engine *engine_new(const struct engine_config *config)
 				       .page_shift = config->page_shift,
 				       .loaded = view_loaded, .lazy = view_lazy,
 				       .visited = view_visited, .holders = view_holders};
-	e->exposure_size = sizeof(struct exposure) + (config->tlb ? 2 : 1) * e->words * sizeof(uint64_t);
+	e->exposure_size =
+		sizeof(struct exposure) + (config->tlb ? 2 : 1) * e->words * sizeof(uint64_t);
 	e->residence_size = sizeof(struct residence) +
 			    config->nr_policies * sizeof(((struct residence *)NULL)->policy[0]);
 	e->homes = calloc(e->config.nr_cpus, sizeof(*e->homes));
@@ -468,8 +494,9 @@ static void hand_on_counts(struct engine *e)
 		struct page_count *c = &e->counts[i];
 
 		if (c->count)
-			e->config.sink.page(e->config.sink.context, c->mm, c->key & ~UINT64_C(0xfff),
-					    c->key >> 3 & 0x1ff, c->key & 7, c->count);
+			e->config.sink.page(e->config.sink.context, c->mm,
+					    c->key & ~UINT64_C(0xfff), c->key >> 3 & 0x1ff,
+					    c->key & 7, c->count);
 	}
 	memset(e->counts, 0, (e->counts_mask + 1) * sizeof(*e->counts));
 	e->nr_counts = 0;
@@ -526,7 +553,9 @@ static void add_bound(struct bound *to, const struct bound *more)
 	to->high += more->high;
 }
 
-/* The bucket of TIME_NS. When they run out, each takes its neighbour in and all are twice as wide. */
+/*
+ * The bucket of TIME_NS. When they run out, each takes its neighbour in and all are twice as wide.
+ */
 static size_t bucket_of(struct engine *e, uint64_t time_ns)
 {
 	if (time_ns - e->bucket_start_ns < e->bucket_width_ns)
@@ -545,7 +574,8 @@ static size_t bucket_of(struct engine *e, uint64_t time_ns)
 				struct time_bucket sum = r->buckets[2 * i];
 
 				for (unsigned int s = 0; s < NR_SCOPES; s++)
-					add_bound(&sum.flushes[s], &r->buckets[2 * i + 1].flushes[s]);
+					add_bound(&sum.flushes[s],
+						  &r->buckets[2 * i + 1].flushes[s]);
 				r->buckets[i] = sum;
 			}
 			memset(r->buckets + MAX_BUCKETS / 2, 0,
@@ -560,7 +590,8 @@ static size_t bucket_of(struct engine *e, uint64_t time_ns)
 	return e->bucket;
 }
 
-static uint32_t row_key(unsigned int policy, unsigned int point, unsigned int scope, unsigned int level)
+static uint32_t row_key(unsigned int policy, unsigned int point, unsigned int scope,
+			unsigned int level)
 {
 	return policy << 24 | point << 16 | scope << 8 | level;
 }
@@ -592,7 +623,8 @@ static struct mm_row *row_make(struct engine *e, struct mm *mm, unsigned int pol
 static struct flush_count *count_of(struct engine *e, struct mm *mm, unsigned int policy,
 				    const struct tlb_event *event, enum scope scope)
 {
-	struct flush_count *total = &e->instances[policy].result.flush[event->point][event->level][scope];
+	struct flush_count *total =
+		&e->instances[policy].result.flush[event->point][event->level][scope];
 	uint32_t key = row_key(policy, event->point, scope, event->level);
 	struct mm_row *row;
 
@@ -622,8 +654,8 @@ static bool alive(const struct engine *e, const struct exposure *x)
 }
 
 /* OPEN of a page, if that is its newest exposure (+ 1) still; else 0. */
-static uint32_t open_of(const struct engine *e, const struct mm *mm, unsigned int policy, uint32_t open,
-			uint32_t leaf, unsigned int slot)
+static uint32_t open_of(const struct engine *e, const struct mm *mm, unsigned int policy,
+			uint32_t open, uint32_t leaf, unsigned int slot)
 {
 	const struct exposure *x;
 
@@ -661,7 +693,8 @@ static void compact(struct engine *e, struct mm *mm, unsigned int policy)
 
 static struct exposure *exposure_new(struct engine *e, struct mm *mm, unsigned int policy)
 {
-	if (mm->policy[policy].nr == mm->policy[policy].max && mm->policy[policy].dead * 2 > mm->policy[policy].nr)
+	if (mm->policy[policy].nr == mm->policy[policy].max &&
+	    mm->policy[policy].dead * 2 > mm->policy[policy].nr)
 		compact(e, mm, policy);
 	if (mm->policy[policy].nr == mm->policy[policy].max) {
 		uint32_t max = mm->policy[policy].max ? mm->policy[policy].max * 2 : 64;
@@ -741,8 +774,8 @@ static void find_homes(struct engine *e, const struct mm *mm)
 }
 
 /*
- * Which CPUs ran MM after ordinal SEQ, or may have, and which were flushed as a whole after it. Both
- * change at a few ordinals only, so that one answer serves a run of exposures.
+ * Which CPUs ran MM after ordinal SEQ, or may have, and which were flushed as a whole after it.
+ * Both change at a few ordinals only, so that one answer serves a run of exposures.
  */
 static void find_since(struct engine *e, const struct mm *mm, unsigned int policy, uint64_t seq)
 {
@@ -783,7 +816,9 @@ static const struct flush_note *flush_after(struct home *home, unsigned int poli
 	high = home->residence->policy[policy].nr_notes;
 	if (!high || notes[high - 1].seq <= seq)
 		return NULL;
-	/* Exposures are closed in the order in which they began: mostly it is the same one again. */
+	/*
+	 * Exposures are closed in the order in which they began: mostly it is the same one again.
+	 */
 	if (notes[home->note].seq > seq && (!home->note || notes[home->note - 1].seq <= seq))
 		return &notes[home->note];
 	while (low < high) {
@@ -841,7 +876,9 @@ static void count_closed(struct policy_result *r, const struct exposure *x, enum
 	}
 }
 
-/* How much of an entry that CPU could hold the share stands for: no more than its TLB has room for. */
+/*
+ * How much of an entry that CPU could hold the share stands for: no more than its TLB has room for.
+ */
 static double weight_of(const struct engine *e, const struct mm *mm, unsigned int cpu)
 {
 	const struct residence *r = residence_find(e, mm, cpu);
@@ -878,17 +915,21 @@ static inline void gather(const struct engine *e, const struct mm *mm, const str
 	}
 }
 
-static void offer_row(struct engine *e, unsigned int policy, const struct exposure *x, unsigned int cpu,
-		      enum ended ended, uint64_t ns)
+static void offer_row(struct engine *e, unsigned int policy, const struct exposure *x,
+		      unsigned int cpu, enum ended ended, uint64_t ns)
 {
 	struct policy_result *r = &e->instances[policy].result;
 	const struct leaf *leaf = pages_leaf(&e->pages, x->leaf);
 	uint64_t page = leaf->number << LEAF_SHIFT | x->slot;
 
 	keep_row(e, r,
-		 &(struct exposure_row){.start_ns = x->start_ns, .end_ns = x->start_ns + ns,
-					.page = page << e->config.page_shift, .mm = leaf->mm, .cpu = cpu,
-					.kind = x->kind, .ended = (uint8_t)ended});
+		 &(struct exposure_row){.start_ns = x->start_ns,
+					.end_ns = x->start_ns + ns,
+					.page = page << e->config.page_shift,
+					.mm = leaf->mm,
+					.cpu = cpu,
+					.kind = x->kind,
+					.ended = (uint8_t)ended});
 	if (r->nr_rows == e->config.max_rows && r->nr_rows)
 		e->instances[policy].least_row_ns = r->rows[0].end_ns - r->rows[0].start_ns;
 }
@@ -914,11 +955,12 @@ static uint64_t cap_deferred(const struct engine *e, unsigned int policy, const 
 }
 
 /*
- * The entry of X on CPU is stale no more since TIME_NS, or since the flush noted before. Returns true
- * if it was counted here, false if it is left to be counted with others.
+ * The entry of X on CPU is stale no more since TIME_NS, or since the flush noted before. Returns
+ * true if it was counted here, false if it is left to be counted with others.
  */
-static bool close_on(struct engine *e, const struct mm *mm, unsigned int policy, const struct exposure *x,
-		     unsigned int cpu, enum ended ended, uint64_t ns, bool wanted)
+static bool close_on(struct engine *e, const struct mm *mm, unsigned int policy,
+		     const struct exposure *x, unsigned int cpu, enum ended ended, uint64_t ns,
+		     bool wanted)
 {
 	uint64_t here = UINT64_C(1) << (cpu % 64);
 	struct closing c = {0};
@@ -958,7 +1000,8 @@ static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy,
 	if (x->start_seq < e->since.from || x->start_seq >= e->since.to)
 		find_since(e, mm, policy, x->start_seq);
 	for (unsigned int w = 0; w < e->words; w++) {
-		uint64_t bits = x->cpus[w] & set[w], one_by_one = wanted ? bits : bits & e->since.noted[w];
+		uint64_t bits = x->cpus[w] & set[w],
+			 one_by_one = wanted ? bits : bits & e->since.noted[w];
 
 		hit |= bits;
 		x->cpus[w] &= ~set[w];
@@ -982,9 +1025,9 @@ static void exposure_close(struct engine *e, struct mm *mm, unsigned int policy,
 }
 
 /* Closes what is open of one page under one policy on the CPUs of SET, of the wanted kinds. */
-static void close_page(struct engine *e, struct mm *mm, unsigned int policy, uint32_t open, uint32_t leaf,
-		       unsigned int slot, const uint64_t *set, bool only_permission, enum ended ended,
-		       uint64_t time_ns)
+static void close_page(struct engine *e, struct mm *mm, unsigned int policy, uint32_t open,
+		       uint32_t leaf, unsigned int slot, const uint64_t *set, bool only_permission,
+		       enum ended ended, uint64_t time_ns)
 {
 	uint32_t ref = open_of(e, mm, policy, open, leaf, slot);
 
@@ -1011,7 +1054,8 @@ static void close_records(struct engine *e, struct mm *mm, unsigned int policy, 
 		x = (struct exposure *)((char *)x + e->exposure_size);
 	}
 	if (mm->policy[policy].dead == mm->policy[policy].nr)
-		mm->policy[policy].nr = mm->policy[policy].dead = mm->policy[policy].permissions = 0;
+		mm->policy[policy].nr = mm->policy[policy].dead = mm->policy[policy].permissions =
+			0;
 }
 
 /* Closes all of an mm on every CPU. */
@@ -1058,8 +1102,8 @@ static void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, st
 }
 
 /* Those that had the mm loaded since SEQ, and since their own flush of it. */
-static void find_holders(const struct engine *e, const struct mm *mm, unsigned int policy, uint64_t seq,
-			 uint64_t *set)
+static void find_holders(const struct engine *e, const struct mm *mm, unsigned int policy,
+			 uint64_t seq, uint64_t *set)
 {
 	set_all(e, set, false);
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
@@ -1075,9 +1119,9 @@ static void find_holders(const struct engine *e, const struct mm *mm, unsigned i
 }
 
 /*
- * The CPUs that may hold an entry of a page that was last flushed everywhere at FLUSH_SEQ. Most pages
- * were not flushed alone since all of the mm was, and share one answer until the mm is loaded or
- * flushed somewhere.
+ * The CPUs that may hold an entry of a page that was last flushed everywhere at FLUSH_SEQ. Most
+ * pages were not flushed alone since all of the mm was, and share one answer until the mm is loaded
+ * or flushed somewhere.
  */
 static const uint64_t *find_candidates(struct engine *e, struct mm *mm, unsigned int policy,
 				       uint64_t flush_seq)
@@ -1090,7 +1134,9 @@ static const uint64_t *find_candidates(struct engine *e, struct mm *mm, unsigned
 		find_holders(e, mm, policy, flush_seq, e->holders);
 		return e->holders;
 	}
-	/* A CPU of which events were lost holds whatever it may, until it shows what it has loaded. */
+	/*
+	 * A CPU of which events were lost holds whatever it may, until it shows what it has loaded.
+	 */
 	if (!own->holders_known || e->any_unsure) {
 		find_holders(e, mm, policy, own->flush_seq, own->holders);
 		own->holders_known = true;
@@ -1131,17 +1177,18 @@ static uint16_t slots_between(uint64_t number, uint64_t first, uint64_t last)
 {
 	uint64_t base = number << LEAF_SHIFT;
 	unsigned int from = first > base ? (unsigned int)(first - base) : 0;
-	unsigned int to = last - base < LEAF_PAGES - 1 ? (unsigned int)(last - base) : LEAF_PAGES - 1;
+	unsigned int to =
+		last - base < LEAF_PAGES - 1 ? (unsigned int)(last - base) : LEAF_PAGES - 1;
 
 	return (uint16_t)((2u << to) - (1u << from));
 }
 
 /*
- * Visits the leaves of MM that hold known pages of [ADDR, ADDR + PAGES); PAGES 0: all of the mm. Goes
- * by the shorter of the two: the leaf numbers of the range, or the mm's own list.
+ * Visits the leaves of MM that hold known pages of [ADDR, ADDR + PAGES); PAGES 0: all of the mm.
+ * Goes by the shorter of the two: the leaf numbers of the range, or the mm's own list.
  */
-static void visit(struct engine *e, uint32_t number, uint64_t addr, uint64_t pages, leaf_visitor visitor,
-		  void *context)
+static void visit(struct engine *e, uint32_t number, uint64_t addr, uint64_t pages,
+		  leaf_visitor visitor, void *context)
 {
 	struct mm *mm = mm_find(e, number);
 	uint64_t first = addr >> e->config.page_shift, last = first + pages - 1;
@@ -1173,7 +1220,8 @@ static void visit(struct engine *e, uint32_t number, uint64_t addr, uint64_t pag
 
 static void visit_present(struct engine *e, uint32_t leaf, uint16_t slots, void *context)
 {
-	*(uint64_t *)context += (uint64_t)__builtin_popcount(pages_leaf(&e->pages, leaf)->present & slots);
+	*(uint64_t *)context +=
+		(uint64_t)__builtin_popcount(pages_leaf(&e->pages, leaf)->present & slots);
 }
 
 static void visit_protect(struct engine *e, uint32_t leaf, uint16_t slots, void *context)
@@ -1215,13 +1263,14 @@ struct cover {
 	bool everywhere;     /* that is all of them */
 };
 
-static inline void cover_page(struct engine *e, const struct cover *c, uint32_t leaf, struct leaf *l,
-			      unsigned int slot)
+static inline void cover_page(struct engine *e, const struct cover *c, uint32_t leaf,
+			      struct leaf *l, unsigned int slot)
 {
 	struct page_policy *p = &leaf_page(&e->pages, l, slot)->policy[c->policy];
 
 	if (p->open)
-		close_page(e, c->mm, c->policy, p->open, leaf, slot, c->set, false, ENDED_FLUSH, c->time_ns);
+		close_page(e, c->mm, c->policy, p->open, leaf, slot, c->set, false, ENDED_FLUSH,
+			   c->time_ns);
 	if (c->everywhere)
 		p->flush_seq = e->seq;
 }
@@ -1280,9 +1329,11 @@ static void drop_stale(const struct engine *e, const struct leave *c, uint32_t r
 	}
 }
 
-/* Of the CPUs of X, those whose TLB has shown an entry of the page since it was last flushed there. */
-static void find_held(struct engine *e, const struct mm *mm, unsigned int policy, const struct leaf *l,
-		      uint64_t flush_seq, struct exposure *x)
+/*
+ * Of the CPUs of X, those whose TLB has shown an entry of the page since it was last flushed there.
+ */
+static void find_held(struct engine *e, const struct mm *mm, unsigned int policy,
+		      const struct leaf *l, uint64_t flush_seq, struct exposure *x)
 {
 	uint64_t page = l->number << LEAF_SHIFT | x->slot, filled, used;
 
@@ -1303,13 +1354,18 @@ static void find_held(struct engine *e, const struct mm *mm, unsigned int policy
 }
 
 /* The first entry of its kind that a policy leaves behind is what a verdict rests on. */
-static void testify(const struct engine *e, struct witness *w, const struct tlb_event *event, uint64_t addr,
-		    const uint64_t *holders)
+static void testify(const struct engine *e, struct witness *w, const struct tlb_event *event,
+		    uint64_t addr, const uint64_t *holders)
 {
 	if (w->seen)
 		return;
-	*w = (struct witness){.seen = true, .time_ns = event->time_ns, .cpu = event->cpu, .mm = event->mm,
-			      .addr = addr, .point = event->point, .level = event->level};
+	*w = (struct witness){.seen = true,
+			      .time_ns = event->time_ns,
+			      .cpu = event->cpu,
+			      .mm = event->mm,
+			      .addr = addr,
+			      .point = event->point,
+			      .level = event->level};
 	for (unsigned int i = 0; i < e->words; i++)
 		if (holders[i]) {
 			w->holder = i * 64 + (unsigned int)__builtin_ctzll(holders[i]);
@@ -1318,8 +1374,8 @@ static void testify(const struct engine *e, struct witness *w, const struct tlb_
 }
 
 /* The CPUs of SET hold an entry of the page that is stale from now on. */
-static void expose(struct engine *e, const struct leave *c, uint32_t leaf, struct leaf *l, unsigned int slot,
-		   const uint64_t *set)
+static void expose(struct engine *e, const struct leave *c, uint32_t leaf, struct leaf *l,
+		   unsigned int slot, const uint64_t *set)
 {
 	struct page_policy *p = &leaf_page(&e->pages, l, slot)->policy[c->policy];
 	struct instance *in = &e->instances[c->policy];
@@ -1347,7 +1403,8 @@ static void expose(struct engine *e, const struct leave *c, uint32_t leaf, struc
 	p->stale += count_bits(e, set);
 	if (c->kind == STALE_UNSAFE)
 		testify(e, &in->result.unsafe, c->event, addr, set);
-	else if (c->kind == STALE_BENIGN && !in->result.stuck.seen && !(in->policy->flags & POLICY_REWALKS) &&
+	else if (c->kind == STALE_BENIGN && !in->result.stuck.seen &&
+		 !(in->policy->flags & POLICY_REWALKS) &&
 		 in->policy->table[POINT_SPURIOUS][c->event->level].act[0].scope == SCOPE_NONE)
 		testify(e, &in->result.stuck, c->event, addr, set);
 }
@@ -1417,7 +1474,8 @@ static enum staleness staleness_of(const struct tlb_event *event)
 	case POINT_PROT_NONE_RW:
 	case POINT_SWITCH:
 	case POINT_KERNEL:
-	case POINT_NESTED:        /* what the other gather unmapped is counted where it is unmapped */
+	/* what the other gather unmapped is counted where it is unmapped */
+	case POINT_NESTED:
 	case POINT_BATCH_PENDING: /* likewise */
 	case POINT_FOLD:
 	case POINT_UNFOLD:
@@ -1487,7 +1545,10 @@ static void flush_all_of(struct engine *e, struct mm *mm, unsigned int policy, b
 			flush_mm_on(e, mm, policy, residence_at(e, mm, i), time_ns);
 }
 
-/* Lets one invalidation take effect on the CPUs of E->SCRATCH: times are brought up to date, and what it covers ends. */
+/*
+ * Lets one invalidation take effect on the CPUs of E->SCRATCH: times are brought up to date, and
+ * what it covers ends.
+ */
 static void apply(struct engine *e, unsigned int policy, const struct tlb_event *event,
 		  const struct policy_action *act, const struct place *at)
 {
@@ -1512,7 +1573,10 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 		flush_all_of(e, mm, policy, everywhere, event->time_ns);
 		return;
 	}
-	struct cover cover = {.mm = mm, .policy = policy, .time_ns = event->time_ns, .set = e->scratch,
+	struct cover cover = {.mm = mm,
+			      .policy = policy,
+			      .time_ns = event->time_ns,
+			      .set = e->scratch,
 			      .everywhere = everywhere};
 	if (at->one)
 		cover_page(e, &cover, at->leaf, at->page_leaf, at->slot);
@@ -1530,9 +1594,9 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 }
 
 /* Scope mask, as it comes out for the CPUs that have the mm loaded now. */
-static enum scope resolve_mask(const struct engine *e, unsigned int policy, const struct tlb_event *event,
-			       const struct policy_action *act, const struct mm *mm, struct bound *targets,
-			       uint64_t *reached)
+static enum scope resolve_mask(const struct engine *e, unsigned int policy,
+			       const struct tlb_event *event, const struct policy_action *act,
+			       const struct mm *mm, struct bound *targets, uint64_t *reached)
 {
 	uint64_t *dropped = e->instances[policy].dropped;
 	bool others = false, here;
@@ -1629,7 +1693,8 @@ static enum scope issue(struct engine *e, unsigned int policy, const struct tlb_
 		targets.high *= flushes->high;
 		add_bound(&in->result.targets, &targets);
 	}
-	if (act->reach == REACH_PAGE && scope >= SCOPE_MASK && at->leaf != NO_LEAF && flushes->estimate)
+	if (act->reach == REACH_PAGE && scope >= SCOPE_MASK && at->leaf != NO_LEAF &&
+	    flushes->estimate)
 		count_refills(e, policy, event, at);
 	return scope;
 }
@@ -1640,15 +1705,20 @@ static void leave_behind(struct engine *e, unsigned int policy, const struct tlb
 {
 	struct instance *in = &e->instances[policy];
 	/* What is freed only after all have swept is gone in time. */
-	bool in_time = deferred && (event->point == POINT_UNMAP || event->point == POINT_TABLES_FREED ||
-				    event->point == POINT_RECLAIM);
+	bool in_time =
+		deferred && (event->point == POINT_UNMAP || event->point == POINT_TABLES_FREED ||
+			     event->point == POINT_RECLAIM);
 
 	if (deferred && event->point == POINT_EXIT)
 		return;
-	struct leave leave = {.mm = at->mm, .policy = policy, .event = event, .covered = covered,
+	struct leave leave = {.mm = at->mm,
+			      .policy = policy,
+			      .event = event,
+			      .covered = covered,
 			      .deferred = deferred,
 			      .kind = in_time ? STALE_WINDOW : at->kind,
-			      .permission = event->point == POINT_FORK || event->point == POINT_PROTECT,
+			      .permission =
+				      event->point == POINT_FORK || event->point == POINT_PROTECT,
 			      .only_forked = event->point == POINT_FORK,
 			      .count_only = event->point == POINT_EXIT};
 
@@ -1657,7 +1727,8 @@ static void leave_behind(struct engine *e, unsigned int policy, const struct tlb
 		leave_page(e, &leave, at->leaf, at->page_leaf, at->slot);
 		return;
 	}
-	visit(e, event->mm, event->addr, event->point == POINT_EXIT ? 0 : event->pages, visit_leave, &leave);
+	visit(e, event->mm, event->addr, event->point == POINT_EXIT ? 0 : event->pages, visit_leave,
+	      &leave);
 	if (leave.entries > 0) {
 		if (in->forever == 0)
 			in->forever_first_ns = event->time_ns;
@@ -1667,8 +1738,8 @@ static void leave_behind(struct engine *e, unsigned int policy, const struct tlb
 }
 
 /*
- * Whether the contiguous bit or the level of an entry changes, which arm64 allows only after the old
- * entry is gone everywhere (Arm ARM DDI 0487, "break-before-make").
+ * Whether the contiguous bit or the level of an entry changes, which arm64 allows only after the
+ * old entry is gone everywhere (Arm ARM DDI 0487, "break-before-make").
  */
 static bool changes_block(const struct tlb_event *event)
 {
@@ -1711,8 +1782,8 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 			continue;
 		}
 		/*
-		 * The change and the flush that belongs to it are both there or both not; but a flush that
-		 * may not have happened ends nothing that was there before.
+		 * The change and the flush that belongs to it are both there or both not; but a
+		 * flush that may not have happened ends nothing that was there before.
 		 */
 		cover_cpus(e, event, &cell.act[i], covered);
 		if (event->sure.low && !(event->flags & EVENT_MAYBE))
@@ -1722,7 +1793,8 @@ static void decide_for(struct engine *e, unsigned int policy, const struct tlb_e
 		count_action(e, policy, event, &cell.act[0], at, SCOPE_NONE, true);
 
 	/* The fault itself has dropped the entry where the hardware does so. */
-	if (at->kind == STALE_BENIGN && in->policy->flags & POLICY_REWALKS && !(event->flags & EVENT_REMOTE))
+	if (at->kind == STALE_BENIGN && in->policy->flags & POLICY_REWALKS &&
+	    !(event->flags & EVENT_REMOTE))
 		set_bit(covered, event->cpu, true);
 	for (unsigned int w = 0; w < e->words; w++)
 		all &= covered[w];
@@ -1751,14 +1823,16 @@ static struct policy_cell ask(struct engine *e, unsigned int policy, const struc
 
 /*
  * A recorded spurious fault. Under a policy that left the entry behind it happens again; under one
- * that had flushed it, it does not, unless the fault was on its way before the upgrade was complete.
+ * that had flushed it, it does not, unless the fault was on its way before the upgrade was
+ * complete.
  */
 static void spurious_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
 			 const struct place *at)
 {
 	struct instance *in = &e->instances[policy];
 	struct policy_result *r = &in->result;
-	struct policy_cell upgrade = ask(e, policy, event, POINT_WP_REUSE), fix = ask(e, policy, event, POINT_SPURIOUS);
+	struct policy_cell upgrade = ask(e, policy, event, POINT_WP_REUSE),
+			   fix = ask(e, policy, event, POINT_SPURIOUS);
 	bool leaves_stale = upgrade.act[0].scope < SCOPE_MASK;
 	struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
 	uint64_t upgraded_ns = page->upgrade_ns;
@@ -1772,12 +1846,12 @@ static void spurious_for(struct engine *e, unsigned int policy, const struct tlb
 	if (in->tick_ns) {
 		struct leave leave = {.mm = mm, .policy = policy, .event = event};
 
-		page->policy[policy].open = open_of(e, mm, policy, page->policy[policy].open, at->leaf,
-						    at->slot);
+		page->policy[policy].open =
+			open_of(e, mm, policy, page->policy[policy].open, at->leaf, at->slot);
 		close_swept(e, &leave, &page->policy[policy].open);
 	}
-	for (uint32_t ref = open_of(e, mm, policy, page->policy[policy].open, at->leaf, at->slot); ref;
-	     ref = exposure_at(e, mm, policy, ref)->next) {
+	for (uint32_t ref = open_of(e, mm, policy, page->policy[policy].open, at->leaf, at->slot);
+	     ref; ref = exposure_at(e, mm, policy, ref)->next) {
 		struct exposure *x = exposure_at(e, mm, policy, ref);
 
 		if (x->kind != STALE_BENIGN || !still_open(e, mm, policy, x, event->cpu))
@@ -1847,8 +1921,8 @@ static void upgraded(struct engine *e, const struct tlb_event *event, const stru
 	set_all(e, e->scratch, true);
 	for (unsigned int p = 0; p < e->config.nr_policies; p++)
 		if (at->mm->policy[p].permissions)
-			close_page(e, at->mm, p, page->policy[p].open, at->leaf, at->slot, e->scratch, true,
-				   ENDED_GONE, event->time_ns);
+			close_page(e, at->mm, p, page->policy[p].open, at->leaf, at->slot,
+				   e->scratch, true, ENDED_GONE, event->time_ns);
 }
 
 static void on_decision(struct engine *e, const struct tlb_event *event)
@@ -1872,7 +1946,10 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 	} else if (event->point == POINT_PROTECT || event->point == POINT_NUMA) {
 		uint64_t present = 0;
 
-		/* Nothing is flushed for a range without a present PTE; whether there is one may be unknown. */
+		/*
+		 * Nothing is flushed for a range without a present PTE; whether there is one may be
+		 * unknown.
+		 */
 		visit(e, event->mm, event->addr, event->pages, visit_present, &present);
 		if (!present)
 			at.flushes.low = at.flushes.estimate = 0;
@@ -1992,7 +2069,8 @@ static void hand_on_flushes(struct engine *e, uint32_t number, struct mm *mm)
 	for (uint32_t i = 0; i < mm->nr_rows; i++) {
 		uint32_t key = mm->rows[i].key, by_level = key & ~UINT32_C(0xff);
 		unsigned int policy = key >> 24, point = key >> 16 & 0xff, scope = key >> 8 & 0xff;
-		struct flush_count *to = &e->instances[policy].result.flush[point][key & 0xff][scope];
+		struct flush_count *to =
+			&e->instances[policy].result.flush[point][key & 0xff][scope];
 		const struct flush_count *more = &mm->rows[i].count;
 		struct bound flushes = {0};
 		bool first = true;
@@ -2006,27 +2084,32 @@ static void hand_on_flushes(struct engine *e, uint32_t number, struct mm *mm)
 				add_bound(&flushes, &mm->rows[k].count.flushes);
 			}
 		if (first)
-			e->config.sink.flush_mm(e->config.sink.context, policy, number, point, scope, &flushes);
+			e->config.sink.flush_mm(e->config.sink.context, policy, number, point,
+						scope, &flushes);
 	}
 }
 
 /* What is kept of MM by page or in all leaves it, as it ends. */
 static void hand_on_mm(struct engine *e, uint32_t number, struct mm *mm)
 {
-	for (uint32_t leaf = mm->leaves; leaf != NO_LEAF; leaf = pages_leaf(&e->pages, leaf)->next) {
+	for (uint32_t leaf = mm->leaves; leaf != NO_LEAF;
+	     leaf = pages_leaf(&e->pages, leaf)->next) {
 		struct leaf *l = pages_leaf(&e->pages, leaf);
 
 		for (unsigned int slot = 0; slot < LEAF_PAGES; slot++) {
 			uint64_t n = leaf_page(&e->pages, l, slot)->reuses;
 
-			for (unsigned int p = 0; e->config.sink.stale && p < e->config.nr_policies; p++)
+			for (unsigned int p = 0; e->config.sink.stale && p < e->config.nr_policies;
+			     p++)
 				if (leaf_page(&e->pages, l, slot)->policy[p].stale)
-					e->config.sink.stale(e->config.sink.context, p, number,
-							     (l->number << LEAF_SHIFT | slot)
-								     << e->config.page_shift,
-							     leaf_page(&e->pages, l, slot)->policy[p].stale);
+					e->config.sink.stale(
+						e->config.sink.context, p, number,
+						(l->number << LEAF_SHIFT | slot)
+							<< e->config.page_shift,
+						leaf_page(&e->pages, l, slot)->policy[p].stale);
 			if (n)
-				count_page(e, number, (l->number << LEAF_SHIFT | slot) << e->config.page_shift,
+				count_page(e, number,
+					   (l->number << LEAF_SHIFT | slot) << e->config.page_shift,
 					   POINT_WP_REUSE, LEVEL_PTE, n);
 		}
 	}
@@ -2057,7 +2140,10 @@ static void on_mm_end(struct engine *e, const struct tlb_event *event)
 	e->mms[event->mm] = NULL;
 }
 
-/* The CPU has used the page: its TLB has an entry now, a FRESH one if the page table was just changed. */
+/*
+ * The CPU has used the page: its TLB has an entry now, a FRESH one if the page table was just
+ * changed.
+ */
 static void bring_in(struct engine *e, struct mm *mm, const struct tlb_event *event, bool fresh)
 {
 	uint64_t page = event->addr >> e->config.page_shift, filled, used;
@@ -2085,20 +2171,22 @@ static void on_present(struct engine *e, const struct tlb_event *event)
 }
 
 /*
- * An access that the recording shows. Where it is a write through an entry that the evidence says was
- * filled before the upgrade and is still there, this policy has a spurious fault here.
+ * An access that the recording shows. Where it is a write through an entry that the evidence says
+ * was filled before the upgrade and is still there, this policy has a spurious fault here.
  */
-static void access_for(struct engine *e, unsigned int policy, const struct tlb_event *event, struct mm *mm,
-		       uint32_t leaf, unsigned int slot)
+static void access_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
+		       struct mm *mm, uint32_t leaf, unsigned int slot)
 {
 	struct policy_result *r = &e->instances[policy].result;
-	uint64_t page = event->addr >> e->config.page_shift, bit_of = UINT64_C(1) << (event->cpu % 64);
+	uint64_t page = event->addr >> e->config.page_shift, bit_of = UINT64_C(1)
+								      << (event->cpu % 64);
 	unsigned int w = e->words + event->cpu / 64;
 	uint64_t filled = 0, used;
 	bool there = tlb_look(e->tlb, event->cpu, event->mm, page, &filled, &used);
 
-	for (uint32_t ref = open_of(e, mm, policy, policy_of(e, leaf, slot, policy)->open, leaf, slot); ref;
-	     ref = exposure_at(e, mm, policy, ref)->next) {
+	for (uint32_t ref =
+		     open_of(e, mm, policy, policy_of(e, leaf, slot, policy)->open, leaf, slot);
+	     ref; ref = exposure_at(e, mm, policy, ref)->next) {
 		struct exposure *x = exposure_at(e, mm, policy, ref);
 		bool same = there && filled < x->start_seq;
 		uint64_t ns = event->time_ns > x->start_ns ? event->time_ns - x->start_ns : 0;
@@ -2183,7 +2271,8 @@ static void add_shared(struct policy_result *r)
 {
 	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
 		for (unsigned int ended = 0; ended < NR_ENDED; ended++) {
-			struct exposure_sum *sums[] = {&r->possible[kind][ended], &r->likely[kind][ended]};
+			struct exposure_sum *sums[] = {&r->possible[kind][ended],
+						       &r->likely[kind][ended]};
 			const struct exposure_sum *more = &r->shared[kind][ended];
 
 			for (unsigned int k = 0; k < 2; k++) {
@@ -2213,9 +2302,11 @@ int engine_end(struct engine *e, uint64_t time_ns)
 
 		add_shared(&in->result);
 		for (unsigned int level = 0; level < NR_LEVELS; level++) {
-			struct tlb_event event = {.time_ns = time_ns, .level = (uint8_t)level, .pages = 1};
+			struct tlb_event event = {
+				.time_ns = time_ns, .level = (uint8_t)level, .pages = 1};
 
-			in->result.spurious_scope[level] = ask(e, p, &event, POINT_SPURIOUS).act[0].scope;
+			in->result.spurious_scope[level] =
+				ask(e, p, &event, POINT_SPURIOUS).act[0].scope;
 		}
 		for (unsigned int k = 0; k < NR_POINTS * NR_LEVELS * NR_SCOPES; k++)
 			add_bound(&in->result.scope[k % NR_SCOPES],

@@ -21,7 +21,8 @@ const char *ended_name(unsigned int ended);
 
 /* Parameters that every policy takes, beside its own. */
 struct common_params {
-	double share;       /* of the entries that a CPU could hold and no event shows, how many it does */
+	/* of the entries that a CPU could hold and no event shows, how many it does */
+	double share;
 	double write_share; /* of the stale entries held, how many are written to again */
 };
 extern const struct param common_params[];
@@ -75,16 +76,20 @@ struct policy_result {
 	struct flush_count flush[NR_POINTS][NR_LEVELS][NR_SCOPES];
 	struct bound scope[NR_SCOPES];      /* invalidations in all, by scope */
 	struct bound targets;               /* CPUs interrupted, over all of scope mask */
-	uint64_t refills;                   /* entries that page flushes may have killed on other CPUs */
+	/* entries that page flushes may have killed on other CPUs */
+	uint64_t refills;
 	uint64_t notifies;
 	/* Spurious faults under this policy, by level. proven: recorded, and not avoided. */
 	uint64_t spurious_proven[NR_LEVELS];
 	uint64_t spurious_possible[NR_LEVELS];  /* beside these: at most */
 	uint64_t spurious_predicted[NR_LEVELS]; /* shown by recorded accesses */
-	uint64_t spurious_held[NR_LEVELS];      /* of the possible ones: by evidence; write_share applies */
+	/* of the possible ones: by evidence; write_share applies */
+	uint64_t spurious_held[NR_LEVELS];
 	double spurious_likely[NR_LEVELS];      /* and without: share and write_share apply */
-	uint64_t spurious_unsure[NR_LEVELS]; /* recorded; begun before the upgrade was complete, or after a loss */
-	struct bound spurious_maybe[NR_LEVELS]; /* faults that may have been spurious, or something else */
+	/* recorded; begun before the upgrade was complete, or after a loss */
+	uint64_t spurious_unsure[NR_LEVELS];
+	/* faults that may have been spurious, or something else */
+	struct bound spurious_maybe[NR_LEVELS];
 	struct bound avoided;               /* recorded ones that would not have happened */
 	struct exposure_sum proven[NR_STALENESS][NR_ENDED];
 	struct exposure_sum held[NR_STALENESS][NR_ENDED];    /* by evidence */
@@ -106,10 +111,11 @@ struct policy_result {
 /* Rows that leave the engine while it runs, so that memory does not grow with the trace. */
 struct engine_sink {
 	void *context;
-	void (*page)(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
-		     uint64_t decisions);
+	void (*page)(void *context, uint32_t mm, uint64_t page, unsigned int point,
+		     unsigned int level, uint64_t decisions);
 	/* Optional. */
-	void (*stale)(void *context, unsigned int policy, uint32_t mm, uint64_t page, uint64_t entries);
+	void (*stale)(void *context, unsigned int policy, uint32_t mm, uint64_t page,
+		      uint64_t entries);
 	void (*flush_mm)(void *context, unsigned int policy, uint32_t mm, unsigned int point,
 			 unsigned int scope, const struct bound *flushes);
 };

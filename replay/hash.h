@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A fast identity of bytes: two running sums (Fletcher) over 64-bit words in four lanes, mixed at the
- * end. It tells recordings apart and finds accidents; it is no defence against malice.
+ * A fast identity of bytes: two running sums (Fletcher) over 64-bit words in four lanes, mixed at
+ * the end. It tells recordings apart and finds accidents; it is no defence against malice.
  */
 #ifndef REPLAY_HASH_H
 #define REPLAY_HASH_H
@@ -25,8 +25,8 @@ struct hash {
 #define HASH_START ((struct hash){.first = {1, 2, 3, 4}})
 
 /*
- * Continues H. Pieces are multiples of 32 bytes, or their ends are where the data has some of its own
- * (its end, a chunk's): how much is read at a time does not matter then.
+ * Continues H. Pieces are multiples of 32 bytes, or their ends are where the data has some of its
+ * own (its end, a chunk's): how much is read at a time does not matter then.
  */
 static inline void hash_add(struct hash *h, const void *data, size_t size)
 {

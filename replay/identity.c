@@ -72,8 +72,8 @@ const struct task *task_find(const struct identity *id, int32_t tid)
 	return at ? id->tasks[*at - 1] : NULL;
 }
 
-uint32_t mm_new(struct identity *id, enum mm_origin origin, uint64_t pointer, const struct task *task,
-		uint64_t time_ns)
+uint32_t mm_new(struct identity *id, enum mm_origin origin, uint64_t pointer,
+		const struct task *task, uint64_t time_ns)
 {
 	struct mm *mm;
 

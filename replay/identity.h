@@ -15,7 +15,8 @@
 #include "replay/map.h"
 
 enum task_kind {
-	TASK_UNKNOWN, /* seen, never introduced: run as a kernel thread would (its CPU keeps its mm) */
+	/* seen, never introduced: run as a kernel thread would (its CPU keeps its mm) */
+	TASK_UNKNOWN,
 	TASK_KERNEL,
 	TASK_USER,
 };
@@ -52,7 +53,8 @@ struct task {
 		uint64_t addr, began_ns;
 		uint64_t error;
 	} hw; /* x86: the hardware's report, before handle_mm_fault or instead of it */
-	bool wp_pending; /* x86 tracepoints alone: a write fault whose outcome the next event tells */
+	/* x86 tracepoints alone: a write fault whose outcome the next event tells */
+	bool wp_pending;
 
 	struct {
 		bool valid;
@@ -68,7 +70,8 @@ struct task {
 	uint8_t gather_point;  /* tlb_finish_mmu: point whose flush comes next; NR_POINTS: none */
 	uint8_t flush_point;   /* x86: point whose tlb_flush comes next; NR_POINTS: none */
 	bool exit_flush;       /* x86: this tlb_flush is exit_mmap's */
-	uint32_t whole_mm;     /* x86: a gather flushed all of this mm; what for, the next event tells */
+	/* x86: a gather flushed all of this mm; what for, the next event tells */
+	uint32_t whole_mm;
 	struct {
 		bool open;
 		uint32_t mm;
@@ -99,8 +102,8 @@ const struct task *task_find(const struct identity *id, int32_t tid);
 void task_reset(struct task *task);
 
 /* A new address space. 0: no memory. */
-uint32_t mm_new(struct identity *id, enum mm_origin origin, uint64_t pointer, const struct task *task,
-		uint64_t time_ns);
+uint32_t mm_new(struct identity *id, enum mm_origin origin, uint64_t pointer,
+		const struct task *task, uint64_t time_ns);
 
 /* The living address space at POINTER, made if there is none or if the old one is dying. */
 uint32_t mm_at(struct identity *id, uint64_t pointer, const struct task *task, uint64_t time_ns);

@@ -12,8 +12,8 @@
  * tlb_finish_mmu) and the end of an mm (tlb_finish_mmu with fullmm). A TLBI is placed at the point
  * that its task is at; the function that holds it says which kind of point that can be.
  *
- * One machine per CPU follows which mm is loaded. A TLBI or an mm switch between sched_switch and the
- * moment the next task runs is still stamped with the task that leaves.
+ * One machine per CPU follows which mm is loaded. A TLBI or an mm switch between sched_switch and
+ * the moment the next task runs is still stamped with the task that leaves.
  */
 #include "replay/interpret.h"
 
@@ -43,7 +43,8 @@ struct cpu {
 	uint32_t loaded;  /* mm; 0: unknown */
 	bool lazy;        /* runs the idle task or a kernel thread over it */
 	bool unsure;      /* events were lost: which mm it has loaded is not known */
-	bool switching;   /* sched_switch was seen; what follows is still stamped with the old task */
+	/* sched_switch was seen; what follows is still stamped with the old task */
+	bool switching;
 };
 
 struct interpreter {
@@ -57,7 +58,8 @@ struct interpreter {
 	unsigned int arch;
 	unsigned int page_shift;
 	uint64_t page_mask;
-	bool has_fault, has_fault_return, has_wp, has_huge_wp, has_set_flags, has_gather, has_exit_mmap, has_newtask;
+	bool has_fault, has_fault_return, has_wp, has_huge_wp, has_set_flags, has_gather,
+		has_exit_mmap, has_newtask;
 	bool has_flush_range;
 	bool unsure; /* what is decided now may not have been, for events were lost */
 	bool failed; /* out of memory */
@@ -151,7 +153,8 @@ static uint64_t pages_in(const struct interpreter *in, uint64_t start, uint64_t 
 /* ---- who runs where ---- */
 
 /* MM is loaded on CPU for a task of its own. */
-static void load(struct interpreter *in, const struct raw_event *raw, unsigned int number, uint32_t mm)
+static void load(struct interpreter *in, const struct raw_event *raw, unsigned int number,
+		 uint32_t mm)
 {
 	struct cpu *cpu = &in->cpus[number];
 	struct tlb_event e = {.time_ns = raw->time_ns, .mm = mm, .tid = (uint32_t)raw->pid,
@@ -199,8 +202,12 @@ static void run_task(struct interpreter *in, const struct raw_event *raw, struct
 /* MM turns out never to have been an address space of its own. */
 static void mm_forget(struct interpreter *in, const struct raw_event *raw, uint32_t number)
 {
-	emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .mm = number, .cpu = raw->cpu,
-				     .tid = (uint32_t)raw->pid, .kind = EVENT_MM_END, .sure = sure});
+	emit(in, &(struct tlb_event){.time_ns = raw->time_ns,
+				     .mm = number,
+				     .cpu = raw->cpu,
+				     .tid = (uint32_t)raw->pid,
+				     .kind = EVENT_MM_END,
+				     .sure = sure});
 	for (unsigned int i = 0; i < in->nr_cpus; i++)
 		if (in->cpus[i].loaded == number)
 			in->cpus[i].loaded = 0;
@@ -208,7 +215,8 @@ static void mm_forget(struct interpreter *in, const struct raw_event *raw, uint3
 }
 
 /* TASK turns out to use MM; if it runs now, its CPU has it loaded. */
-static void bind(struct interpreter *in, const struct raw_event *raw, struct task *task, uint32_t mm)
+static void bind(struct interpreter *in, const struct raw_event *raw, struct task *task,
+		 uint32_t mm)
 {
 	if (!mm) {
 		in->failed = true;
@@ -305,8 +313,12 @@ static void mm_end(struct interpreter *in, const struct raw_event *raw, uint32_t
 
 	if (!mm)
 		return;
-	emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .mm = number, .cpu = raw->cpu,
-				     .tid = (uint32_t)raw->pid, .kind = EVENT_MM_END, .sure = sure});
+	emit(in, &(struct tlb_event){.time_ns = raw->time_ns,
+				     .mm = number,
+				     .cpu = raw->cpu,
+				     .tid = (uint32_t)raw->pid,
+				     .kind = EVENT_MM_END,
+				     .sure = sure});
 	mm->id.last_ns = raw->time_ns;
 	mm_done(in, mm);
 	for (unsigned int i = 0; i < in->nr_cpus; i++)
@@ -367,8 +379,10 @@ static void tlbi_in_gather(struct interpreter *in, const struct raw_event *raw, 
 	} else if (task->gather_point < NR_POINTS) {
 		enum point point = task->gather_point;
 
-		recorded(in, point, point == POINT_EXIT ? LEVEL_MM : point == POINT_TABLES_FREED ? LEVEL_PMD
-												  : LEVEL_PTE);
+		recorded(in, point,
+			 point == POINT_EXIT           ? LEVEL_MM
+			 : point == POINT_TABLES_FREED ? LEVEL_PMD
+						       : LEVEL_PTE);
 		task->gather_point = NR_POINTS;
 	} else if (raw->plan->op.last_level) {
 		recorded_only(in, raw, task, POINT_UNMAP, LEVEL_PTE);
@@ -429,12 +443,14 @@ static void on_tlbi(struct interpreter *in, const struct raw_event *raw, struct 
 /* ---- faults ---- */
 
 /* The task left its fault: what it found is mapped now. */
-static void fault_done(struct interpreter *in, const struct raw_event *raw, struct task *task, bool mapped)
+static void fault_done(struct interpreter *in, const struct raw_event *raw, struct task *task,
+		       bool mapped)
 {
 	struct fault *f = &task->fault;
 
 	if (f->active && mapped && f->mm) {
-		unsigned int flags = (f->write ? EVENT_WRITE : 0) | (f->hardware ? 0 : EVENT_REMOTE);
+		unsigned int flags =
+			(f->write ? EVENT_WRITE : 0) | (f->hardware ? 0 : EVENT_REMOTE);
 
 		emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .began_ns = f->began_ns,
 					     .addr = page_of(in, f->addr), .pages = 1, .mm = f->mm,
@@ -450,7 +466,9 @@ static void fault_begins(struct interpreter *in, const struct raw_event *raw, st
 {
 	uint64_t flags = HAS(raw, FLAGS) ? GET(raw, FLAGS) : 0;
 	bool remote = flags & FAULT_REMOTE;
-	/* The user pc lies at a fixed place behind the registers' pointer: 0 means there are none. */
+	/*
+	 * The user pc lies at a fixed place behind the registers' pointer: 0 means there are none.
+	 */
 	bool registers = !HAS(raw, UPC) || GET(raw, UPC);
 	struct fault *f = &task->fault;
 
@@ -480,10 +498,11 @@ static void fault_begins(struct interpreter *in, const struct raw_event *raw, st
 }
 
 /*
- * x86 tracepoints alone: a write fault on a present page was one of three things. A flush by the same
- * task before anything else tells a copy from a reuse; nothing tells a spurious fault.
+ * x86 tracepoints alone: a write fault on a present page was one of three things. A flush by the
+ * same task before anything else tells a copy from a reuse; nothing tells a spurious fault.
  */
-static void settle_wp(struct interpreter *in, const struct raw_event *raw, struct task *task, bool flushed)
+static void settle_wp(struct interpreter *in, const struct raw_event *raw, struct task *task,
+		      bool flushed)
 {
 	static const enum point points[] = {POINT_WP_REUSE, POINT_COW, POINT_SPURIOUS};
 	enum point likely = flushed ? POINT_COW : POINT_WP_REUSE;
@@ -605,7 +624,9 @@ static void on_set_flags(struct interpreter *in, const struct raw_event *raw, st
 		return;
 	}
 	if (!changed) {
-		/* Inside do_wp_page another CPU was faster; outside of it nothing was there to do. */
+		/*
+		 * Inside do_wp_page another CPU was faster; outside of it nothing was there to do.
+		 */
 		if (task->fault.wp)
 			return;
 		if (!(flags & EVENT_REMOTE))
@@ -824,8 +845,9 @@ static void on_protect(struct interpreter *in, const struct raw_event *raw, stru
 	fault_done(in, raw, task, false);
 	task->protect_open = true;
 	task->protect_flushed = false;
-	decide(in, raw, cp & CP_NUMA ? POINT_NUMA : POINT_PROTECT, LEVEL_PTE, event_mm(in, raw, task),
-	       page_of(in, start), pages_in(in, start, end), cp & CP_TRY_WRITABLE ? EVENT_UP : 0);
+	decide(in, raw, cp & CP_NUMA ? POINT_NUMA : POINT_PROTECT, LEVEL_PTE,
+	       event_mm(in, raw, task), page_of(in, start), pages_in(in, start, end),
+	       cp & CP_TRY_WRITABLE ? EVENT_UP : 0);
 }
 
 static void on_exit_mmap(struct interpreter *in, const struct raw_event *raw, struct task *task)
@@ -857,7 +879,10 @@ static void on_flush_range(struct interpreter *in, const struct raw_event *raw, 
 	task->flush_point = NR_POINTS;
 	mm = event_mm(in, raw, task);
 	if (whole && HAS(raw, SHIFT) && GET(raw, SHIFT) && !in->has_gather) {
-		/* With a stride it is a gather (flush_tlb_mm() has none): of exit_mmap, or a nested one. */
+		/*
+		 * With a stride it is a gather (flush_tlb_mm() has none): of exit_mmap, or a nested
+		 * one.
+		 */
 		task->whole_mm = mm;
 	} else if (whole && HAS(raw, SHIFT) && GET(raw, SHIFT)) {
 		/* tlb_finish_mmu began with a range: it has found another gather under way. */
@@ -869,8 +894,8 @@ static void on_flush_range(struct interpreter *in, const struct raw_event *raw, 
 }
 
 /*
- * exit_mmap flushes an mm that nobody runs: nothing is flushed, or the CPU leaves it for init_mm ("on
- * task switch"). A gather that found another one under way flushes an mm that is in use.
+ * exit_mmap flushes an mm that nobody runs: nothing is flushed, or the CPU leaves it for init_mm
+ * ("on task switch"). A gather that found another one under way flushes an mm that is in use.
  */
 static void settle_whole(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
@@ -978,8 +1003,8 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 			ours = true;
 		} else if (size > strlen(SNAPSHOT_END) &&
 			   !memcmp(line, SNAPSHOT_END, strlen(SNAPSHOT_END))) {
-			in->counts.snapshot_complete =
-				strtoull(line + strlen(SNAPSHOT_END), NULL, 10) == in->counts.snapshot_tasks;
+			in->counts.snapshot_complete = strtoull(line + strlen(SNAPSHOT_END), NULL,
+								10) == in->counts.snapshot_tasks;
 		} else if (ours && snapshot_parse(line, size, &entry)) {
 			struct task *task = task_get(&in->id, entry.tid);
 
@@ -1000,7 +1025,8 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 					return;
 				}
 				if (!owner->mm) {
-					uint32_t mm = mm_new(&in->id, MM_SNAPSHOT, 0, owner, raw->time_ns);
+					uint32_t mm = mm_new(&in->id, MM_SNAPSHOT, 0, owner,
+							     raw->time_ns);
 
 					if (!mm)
 						in->failed = true;
@@ -1020,16 +1046,16 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 	}
 }
 
-static void emit_access(struct interpreter *in, uint64_t time_ns, unsigned int cpu, const struct task *task,
-			uint64_t addr, unsigned int flags)
+static void emit_access(struct interpreter *in, uint64_t time_ns, unsigned int cpu,
+			const struct task *task, uint64_t addr, unsigned int flags)
 {
 	emit(in, &(struct tlb_event){.time_ns = time_ns, .addr = page_of(in, addr), .pages = 1,
 				     .mm = task->mm, .tid = (uint32_t)task->tid, .cpu = cpu,
 				     .kind = EVENT_ACCESS, .flags = (uint8_t)flags, .sure = sure});
 }
 
-void interpret_sample(struct interpreter *in, uint64_t time_ns, unsigned int cpu, int32_t tid, uint64_t addr,
-		      bool store)
+void interpret_sample(struct interpreter *in, uint64_t time_ns, unsigned int cpu, int32_t tid,
+		      uint64_t addr, bool store)
 {
 	const struct task *task = task_find(&in->id, tid);
 
@@ -1063,7 +1089,10 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		task = task_get(&in->id, raw->pid);
 		if (!task)
 			return -ENOMEM;
-		/* Whoever writes an event runs: the first event of a CPU, or a switch that was lost. */
+		/*
+		 * Whoever writes an event runs: the first event of a CPU, or a switch that was
+		 * lost.
+		 */
 		if (!cpu->current || !stamped_late(role))
 			run_task(in, raw, task);
 	}
@@ -1222,7 +1251,8 @@ void interpret_lost(struct interpreter *in, unsigned int number, uint64_t time_n
 	cpu->current = NULL;
 	cpu->unsure = true;
 	cpu->switching = false;
-	emit(in, &(struct tlb_event){.time_ns = time_ns, .cpu = number, .kind = EVENT_LOST, .sure = sure});
+	emit(in, &(struct tlb_event){
+			 .time_ns = time_ns, .cpu = number, .kind = EVENT_LOST, .sure = sure});
 }
 
 int interpret_end(struct interpreter *in, uint64_t time_ns)
@@ -1326,9 +1356,11 @@ bool interpret_feeds(const struct interpreter *in, enum point point)
 	case POINT_SWITCH:
 		return decoder_has(d, ROLE_SWITCH, -1);
 	case POINT_AGE:
-		return decoder_has(d, ROLE_AGE_ONE, 0) || decoder_has_site(d, point, TLBI_SITE_PLAIN);
+		return decoder_has(d, ROLE_AGE_ONE, 0) ||
+		       decoder_has_site(d, point, TLBI_SITE_PLAIN);
 	case POINT_RECLAIM:
-		return decoder_has(d, ROLE_UNMAP_ONE, 1) || decoder_has_site(d, point, TLBI_SITE_PLAIN);
+		return decoder_has(d, ROLE_UNMAP_ONE, 1) ||
+		       decoder_has_site(d, point, TLBI_SITE_PLAIN);
 	case POINT_UNMAP:
 		return decoder_has_site(d, NR_POINTS, TLBI_SITE_GATHER);
 	case POINT_MREMAP:

@@ -34,7 +34,9 @@ struct interpret_sink {
 
 /* What the recording itself shows, counted while it is interpreted. */
 struct interpret_counts {
-	/* Flushes seen and placed at a point; a point that only a TLBI shows is in tlbi_only too. */
+	/*
+	 * Flushes seen and placed at a point; a point that only a TLBI shows is in tlbi_only too.
+	 */
 	uint64_t recorded[NR_POINTS][NR_LEVELS];
 	uint64_t tlbi_only[NR_POINTS][NR_LEVELS];
 	/* Write upgrades by the flush that was seen inside them. */
@@ -63,11 +65,11 @@ void interpreter_free(struct interpreter *in);
 int interpret(struct interpreter *in, const struct raw_event *raw);
 
 /*
- * A sample from elsewhere: TID used ADDR on CPU (dense index) at TIME_NS, which lies between the events
- * before and after it. A task of which nothing is known is left out, and counted.
+ * A sample from elsewhere: TID used ADDR on CPU (dense index) at TIME_NS, which lies between the
+ * events before and after it. A task of which nothing is known is left out, and counted.
  */
-void interpret_sample(struct interpreter *in, uint64_t time_ns, unsigned int cpu, int32_t tid, uint64_t addr,
-		      bool store);
+void interpret_sample(struct interpreter *in, uint64_t time_ns, unsigned int cpu, int32_t tid,
+		      uint64_t addr, bool store);
 
 /* Events are missing on CPU (dense index) just before TIME_NS. */
 void interpret_lost(struct interpreter *in, unsigned int cpu, uint64_t time_ns);

@@ -112,7 +112,8 @@ static void print_table(const struct policy *policy)
 			for (unsigned int i = 0; i < POLICY_ACTIONS; i++) {
 				if (cell->act[i].scope == SCOPE_NONE)
 					break;
-				printf("  %-14s %-8s ", i ? "" : point_name(point), i ? "" : level_name(level));
+				printf("  %-14s %-8s ", i ? "" : point_name(point),
+				       i ? "" : level_name(level));
 				print_action(&cell->act[i]);
 			}
 		}
@@ -129,8 +130,8 @@ static int help_policy(const char *name)
 		msg_error("%s", err);
 		return saved == EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	printf("%s: %s\n\nModels: %s\nDoes not model: %s\n", policy->name, policy->summary, policy->source,
-	       policy->omits);
+	printf("%s: %s\n\nModels: %s\nDoes not model: %s\n", policy->name, policy->summary,
+	       policy->source, policy->omits);
 	if (policy->beyond)
 		printf("Beyond its table: %s\n", policy->beyond);
 	if (policy->params) {
@@ -161,8 +162,8 @@ static int dump(const char *path)
 	return incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
 }
 
-static int replay_all(struct replay_options *options, const char *output, bool append, char **traces,
-		      int nr_traces)
+static int replay_all(struct replay_options *options, const char *output, bool append,
+		      char **traces, int nr_traces)
 {
 	struct results_error rerr = {""};
 	struct results *results = results_begin(output, append, &rerr);
@@ -180,11 +181,13 @@ static int replay_all(struct replay_options *options, const char *output, bool a
 
 		msg_progress_end();
 		if (ret) {
-			msg_error("%s", ret == -EINTR ? "interrupted; nothing was written" : err.text);
+			msg_error("%s",
+				  ret == -EINTR ? "interrupted; nothing was written" : err.text);
 			goto out;
 		}
 		if (lost)
-			msg_warn("%s: the recording has lost events; the report says how many", traces[i]);
+			msg_warn("%s: the recording has lost events; the report says how many",
+				 traces[i]);
 		incomplete |= lost;
 	}
 	if (results_commit(results, &rerr)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Removal moves later members of a run back, so that a table that lives through millions of processes
- * and pages never fills up with tombstones.
+ * Removal moves later members of a run back, so that a table that lives through millions of
+ * processes and pages never fills up with tombstones.
  */
 #include "replay/map.h"
 
@@ -69,8 +69,9 @@ void map_remove(struct map *m, uint64_t key)
 
 	if (!value)
 		return;
-	size_t hole = (size_t)((struct map_slot *)((char *)value - offsetof(struct map_slot, value)) -
-			       m->slots);
+	size_t hole =
+		(size_t)((struct map_slot *)((char *)value - offsetof(struct map_slot, value)) -
+			 m->slots);
 	m->count--;
 	for (size_t i = (hole + 1) & m->mask; m->slots[i].used; i = (i + 1) & m->mask) {
 		size_t home = map_mix(m->slots[i].key) & m->mask;

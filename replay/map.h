@@ -13,7 +13,8 @@ struct map {
 		uint32_t value;
 		uint32_t used;
 	} *slots;
-	size_t mask, count; /* mask: number of slots - 1, a power of two less one; 0: no table yet */
+	/* mask: number of slots - 1, a power of two less one; 0: no table yet */
+	size_t mask, count;
 };
 
 void map_free(struct map *m);

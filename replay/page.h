@@ -80,11 +80,12 @@ int page_malformed(const struct cursor *c, const struct page_layout *l, const st
 		   struct trace_error *err);
 
 /*
- * Moves to the next event if that is one of the plain ones that nearly all are: it lies in the page,
- * in our byte order, and after no loss (a page's first event may be missing some, the others are not).
- * Returns false otherwise, with nothing changed: cursor_next() does it then.
+ * Moves to the next event if that is one of the plain ones that nearly all are: it lies in the
+ * page, in our byte order, and after no loss (a page's first event may be missing some, the others
+ * are not). Returns false otherwise, with nothing changed: cursor_next() does it then.
  */
-static inline __attribute__((always_inline)) bool cursor_plain(struct cursor *c, const struct page_layout *l)
+static inline __attribute__((always_inline)) bool cursor_plain(struct cursor *c,
+							       const struct page_layout *l)
 {
 	const uint8_t *at = c->at;
 	size_t left = c->end - at;

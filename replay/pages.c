@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pages lie together in leaves of 16, because faults do: one look-up serves a run of neighbours, and
- * a range of an address space is walked leaf by leaf. Leaves live in chunks of 256 that never move,
- * are chained per address space, and are used again when one ends, so that memory follows the pages
- * that are alive, not those that ever were.
+ * Pages lie together in leaves of 16, because faults do: one look-up serves a run of neighbours,
+ * and a range of an address space is walked leaf by leaf. Leaves live in chunks of 256 that never
+ * move, are chained per address space, and are used again when one ends, so that memory follows the
+ * pages that are alive, not those that ever were.
  */
 #include "replay/pages.h"
 

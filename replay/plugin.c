@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dlopen(), and then distrust. What a plug-in exports is meant well but may come from other headers: a
- * struct of another size, a table that is not terminated. So every pointer is looked up in the loaded
- * segments before it is followed. That guards against mistakes; it is no sandbox.
+ * dlopen(), and then distrust. What a plug-in exports is meant well but may come from other
+ * headers: a struct of another size, a table that is not terminated. So every pointer is looked up
+ * in the loaded segments before it is followed. That guards against mistakes; it is no sandbox.
  */
 #include "replay/plugin.h"
 
@@ -75,7 +75,8 @@ static const char *text_fault(const struct policy *policy)
 			return "its table of parameters (is there a PARAM_END?)";
 		if (!p->name)
 			break;
-		if (!is_text(p->name) || (p->unit && !is_text(p->unit)) || (p->help && !is_text(p->help)))
+		if (!is_text(p->name) || (p->unit && !is_text(p->unit)) ||
+		    (p->help && !is_text(p->help)))
 			return "a text of its parameters (is there a PARAM_END?)";
 	}
 	if (!is_code((const void *)(uintptr_t)policy->decide) ||
@@ -91,7 +92,8 @@ static size_t symbol_size(const void *symbol)
 	const ElfW(Sym) *entry = NULL;
 	Dl_info info;
 
-	if (!dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) || !entry || info.dli_saddr != symbol)
+	if (!dladdr1(symbol, &info, (void **)&entry, RTLD_DL_SYMENT) || !entry ||
+	    info.dli_saddr != symbol)
 		return 0;
 	return entry->st_size;
 }
@@ -109,8 +111,10 @@ static int check(const struct policy *policy, char *err, size_t err_size)
 	if (policy->api != POLICY_API)
 		return policy_check(policy, err, err_size);
 	if (room < sizeof(*policy) || (size && size != sizeof(*policy))) {
-		snprintf(err, err_size, "its symbol %s has %zu bytes instead of %zu: it was not built with the "
-			 "headers of this version", POLICY_SYMBOL, size, sizeof(*policy));
+		snprintf(err, err_size,
+			 "its symbol %s has %zu bytes instead of %zu: it was not built with the "
+			 "headers of this version",
+			 POLICY_SYMBOL, size, sizeof(*policy));
 		return -EINVAL;
 	}
 	fault = text_fault(policy);
@@ -143,7 +147,8 @@ static const char *elf_fault(int fd, uint64_t size)
 	if (self >= 0) {
 		bool same = pread(self, &own, sizeof(own), 0) != sizeof(own) ||
 			    (own.e_ident[EI_CLASS] == eh.e_ident[EI_CLASS] &&
-			     own.e_ident[EI_DATA] == eh.e_ident[EI_DATA] && own.e_machine == eh.e_machine);
+			     own.e_ident[EI_DATA] == eh.e_ident[EI_DATA] &&
+			     own.e_machine == eh.e_machine);
 
 		close(self);
 		if (!same)
@@ -154,7 +159,8 @@ static const char *elf_fault(int fd, uint64_t size)
 	for (unsigned int i = 0; i < eh.e_phnum; i++) {
 		if (pread(fd, &ph, sizeof(ph), (off_t)(eh.e_phoff + i * sizeof(ph))) != sizeof(ph))
 			return "cut off";
-		if (ph.p_type == PT_LOAD && (ph.p_offset > size || ph.p_filesz > size - ph.p_offset))
+		if (ph.p_type == PT_LOAD &&
+		    (ph.p_offset > size || ph.p_filesz > size - ph.p_offset))
 			return "cut off";
 	}
 	return NULL;
@@ -188,7 +194,8 @@ static int check_file(const char *path, char *err, size_t err_size)
 	if (fd >= 0)
 		close(fd);
 	if (fault)
-		snprintf(err, err_size, "%s: not a shared object that can be loaded: %s", path, fault);
+		snprintf(err, err_size, "%s: not a shared object that can be loaded: %s", path,
+			 fault);
 	return ret;
 }
 
@@ -211,13 +218,15 @@ const struct policy *plugin_load(const char *path, char *err, size_t err_size)
 		/* It usually begins with the file's name. */
 		if (!strncmp(text, path, n) && !strncmp(text + n, ": ", 2))
 			text += n + 2;
-		snprintf(err, err_size, "%s: not a shared object that can be loaded: %s", path, text);
+		snprintf(err, err_size, "%s: not a shared object that can be loaded: %s", path,
+			 text);
 		errno = ENOEXEC;
 		return NULL;
 	}
 	policy = dlsym(handle, POLICY_SYMBOL);
 	if (!policy) {
-		snprintf(err, err_size, "%s: not a policy: it has no symbol %s", path, POLICY_SYMBOL);
+		snprintf(err, err_size, "%s: not a policy: it has no symbol %s", path,
+			 POLICY_SYMBOL);
 		errno = ENOEXEC;
 		dlclose(handle);
 		return NULL;

@@ -52,7 +52,8 @@ static bool is_name(const char *text, const char *more)
 	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
 	while (text[n] && strchr(more, text[n]))
-		n += 1 + strspn(text + n + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+		n += 1 + strspn(text + n + 1,
+				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 	return n && !text[n] && n < 64;
 }
 
@@ -92,8 +93,8 @@ static int check_table(const struct policy *policy, char *err, size_t err_size)
 				ended |= cell->act[i].scope == SCOPE_NONE;
 				if (!fault)
 					continue;
-				snprintf(err, err_size, "its table at %s, %s: %s", point_name(point),
-					 level_name(level), fault);
+				snprintf(err, err_size, "its table at %s, %s: %s",
+					 point_name(point), level_name(level), fault);
 				return -EINVAL;
 			}
 		}
@@ -123,11 +124,13 @@ static int check_params(const struct policy *policy, char *err, size_t err_size)
 	size_t n = 0;
 
 	for (const struct param *p = policy->params; p && p->name; p++, n++) {
-		const char *fault = n < 32 ? param_fault(policy, p) : "more than 32, or no PARAM_END";
+		const char *fault =
+			n < 32 ? param_fault(policy, p) : "more than 32, or no PARAM_END";
 
 		if (!fault)
 			continue;
-		snprintf(err, err_size, "its parameter '%.40s': %s", is_name(p->name, "_") ? p->name : "?", fault);
+		snprintf(err, err_size, "its parameter '%.40s': %s",
+			 is_name(p->name, "_") ? p->name : "?", fault);
 		return -EINVAL;
 	}
 	return 0;
@@ -136,12 +139,14 @@ static int check_params(const struct policy *policy, char *err, size_t err_size)
 int policy_check(const struct policy *policy, char *err, size_t err_size)
 {
 	if (policy->api != POLICY_API) {
-		snprintf(err, err_size, "it is made for version %u of the policy interface; this is version %d",
+		snprintf(err, err_size,
+			 "it is made for version %u of the policy interface; this is version %d",
 			 policy->api, POLICY_API);
 		return -EINVAL;
 	}
 	if (!policy->name || !is_name(policy->name, "-.")) {
-		snprintf(err, err_size, "its name is missing, or not of letters, digits, '_', '-' and '.'");
+		snprintf(err, err_size,
+			 "its name is missing, or not of letters, digits, '_', '-' and '.'");
 		return -EINVAL;
 	}
 	if (!policy->summary || !policy->source || !policy->omits) {
@@ -149,7 +154,8 @@ int policy_check(const struct policy *policy, char *err, size_t err_size)
 		return -EINVAL;
 	}
 	if (policy->hooked && (!policy->decide || policy->hooked >> NR_POINTS)) {
-		snprintf(err, err_size, "hooked names points out of range, or there is no decide()");
+		snprintf(err, err_size,
+			 "hooked names points out of range, or there is no decide()");
 		return -EINVAL;
 	}
 	int ret = check_table(policy, err, err_size);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a flush policy is. First of all a table: at each decision point and level, which
- * invalidations are issued, where and how far they reach. What a table cannot say adds one hook with
- * private state. A policy sees this header, the terms and the normalised event, and nothing else.
+ * invalidations are issued, where and how far they reach. What a table cannot say adds one hook
+ * with private state. A policy sees this header, the terms and the normalised event, and nothing
+ * else.
  *
  *	const struct policy policy_none = {
  *		.api = POLICY_API,
@@ -28,7 +29,9 @@
 /* Another number whenever what this header or those in replay/policies/ declare changes. */
 #define POLICY_API 1
 
-/* The symbol that a policy built as a shared object exports: const struct policy tlbreplay_policy. */
+/*
+ * The symbol that a policy built as a shared object exports: const struct policy tlbreplay_policy.
+ */
 #define POLICY_SYMBOL "tlbreplay_policy"
 
 /* How far one invalidation reaches. */
@@ -43,7 +46,8 @@ enum reach {
 /* When it is complete. */
 enum wait {
 	WAIT_SYNC,     /* before the caller goes on */
-	WAIT_BATCHED,  /* with others: issued at once or at the end of a batch, complete when it ends */
+	/* with others: issued at once or at the end of a batch, complete when it ends */
+	WAIT_BATCHED,
 	WAIT_DEFERRED, /* later, by whoever owns the CPU */
 };
 
@@ -71,8 +75,8 @@ struct policy_cell {
 };
 
 /*
- * What the engine lets a hook ask. CPU sets are bitmaps of `words` 64-bit words, valid until the next
- * question.
+ * What the engine lets a hook ask. CPU sets are bitmaps of `words` 64-bit words, valid until the
+ * next question.
  */
 struct policy_view {
 	unsigned int nr_cpus;
@@ -84,14 +88,15 @@ struct policy_view {
 	/* CPUs that have ever had MM loaded. */
 	const uint64_t *(*visited)(const struct policy_view *view, uint32_t mm);
 	/*
-	 * CPUs that may hold an entry of the page at ADDR (0: any entry of MM) under this policy, at the
-	 * high bound. No kernel can know; for limits and oracles.
+	 * CPUs that may hold an entry of the page at ADDR (0: any entry of MM) under this policy,
+	 * at the high bound. No kernel can know; for limits and oracles.
 	 */
 	const uint64_t *(*holders)(const struct policy_view *view, uint32_t mm, uint64_t addr);
 	/*
-	 * A hook that gives an action ACT_SET writes the CPUs here, all WORDS. Those are flushed, whether
-	 * they have the mm loaded or not, and no others, now or at a later switch. The one that decides
-	 * may be among them; it takes no interrupt. Its content is lost when the hook returns.
+	 * A hook that gives an action ACT_SET writes the CPUs here, all WORDS. Those are flushed,
+	 * whether they have the mm loaded or not, and no others, now or at a later switch. The one
+	 * that decides may be among them; it takes no interrupt. Its content is lost when the hook
+	 * returns.
 	 */
 	uint64_t *set;
 };
@@ -114,22 +119,24 @@ struct policy {
 	const char *omits;      /* what it does not model */
 	const char *beyond;     /* what decide() adds to the table, one sentence; NULL: nothing */
 	unsigned int flags;     /* POLICY_* */
-	uint32_t hooked;        /* POINT_BIT()s at which decide() may flush where the table is empty */
-	const struct param *params; /* its own; the engine adds share and write_share; may be NULL */
+	/* POINT_BIT()s at which decide() may flush where the table is empty */
+	uint32_t hooked;
+	/* its own; the engine adds share and write_share; may be NULL */
+	const struct param *params;
 	size_t params_size;     /* bytes of the struct that PARAMS describes */
 	size_t state_size;      /* bytes of private state beyond, zeroed; 0: none */
 	/* A stale entry that allows less than the PTE costs one spurious fault (all known CPUs). */
 	struct policy_cell table[NR_POINTS][NR_LEVELS];
 	/*
-	 * Optional. Gets the cell that the table gives for EVENT and may change it. PARAMS and STATE
-	 * are this instance's.
+	 * Optional. Gets the cell that the table gives for EVENT and may change it. PARAMS and
+	 * STATE are this instance's.
 	 */
 	void (*decide)(const struct policy_view *view, const void *params, void *state,
 		       const struct tlb_event *event, struct policy_cell *cell);
 	/*
-	 * Needed if an action waits WAIT_DEFERRED: the period, in ns, of the tick at which the other
-	 * CPUs carry it out (at the latest; also when they next switch). The CPU that asks is not waited
-	 * for: give it a LOCAL action of its own.
+	 * Needed if an action waits WAIT_DEFERRED: the period, in ns, of the tick at which the
+	 * other CPUs carry it out (at the latest; also when they next switch). The CPU that asks is
+	 * not waited for: give it a LOCAL action of its own.
 	 */
 	int64_t (*defer_ns)(const void *params);
 	/* Optional: the mm is gone, or STATE itself is about to be freed (mm 0). */
@@ -143,8 +150,8 @@ extern const struct policy *const policies[];
 const struct policy *policy_find(const char *name);
 
 /*
- * Is POLICY of this API and sane: named, described, its table and its parameters in range? Returns 0,
- * or -EINVAL with the first thing that is wrong in ERR.
+ * Is POLICY of this API and sane: named, described, its table and its parameters in range? Returns
+ * 0, or -EINVAL with the first thing that is wrong in ERR.
  */
 int policy_check(const struct policy *policy, char *err, size_t err_size);
 

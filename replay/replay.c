@@ -31,7 +31,9 @@ static int read_params(struct policy_instance *inst, const char *text, char *err
 	for (const struct param *p = inst->policy->params; p && p->name; p++, own++)
 		for (const struct param *c = common_params; c->name; c++)
 			if (!strcmp(p->name, c->name)) {
-				snprintf(err, err_size, "its parameter '%s' is one that every policy has", p->name);
+				snprintf(err, err_size,
+					 "its parameter '%s' is one that every policy has",
+					 p->name);
 				return -EINVAL;
 			}
 	for (const struct param *p = common_params; p->name; p++)
@@ -95,7 +97,8 @@ int replay_add_policy(struct replay_options *options, const char *spec, char *er
 
 	for (unsigned int i = 0; i < options->nr_policies; i++)
 		if (!strcmp(options->policies[i].spec, spec)) {
-			snprintf(err, err_size, "policy '%s' is given twice with the same parameters", spec);
+			snprintf(err, err_size,
+				 "policy '%s' is given twice with the same parameters", spec);
 			return -EINVAL;
 		}
 	if (options->nr_policies == 64) {
@@ -215,8 +218,9 @@ static int feed_samples(struct run *run, uint64_t time_ns, struct replay_error *
 	while (run->samples && run->sample.time_ns <= time_ns) {
 		for (unsigned int cpu = 0; cpu < decoder_nr_cpus(run->decoder); cpu++)
 			if (decoder_cpu(run->decoder, cpu) == run->sample.cpu)
-				interpret_sample(run->interpreter, run->sample.time_ns, cpu, run->sample.tid,
-						 run->sample.addr, run->sample.store);
+				interpret_sample(run->interpreter, run->sample.time_ns, cpu,
+						 run->sample.tid, run->sample.addr,
+						 run->sample.store);
 		ret = samples_next(run->samples, &run->sample, err->text, sizeof(err->text));
 		if (ret == 1)
 			continue;
@@ -231,21 +235,25 @@ static int add_access(struct run *run, const char *spec, struct replay_error *er
 {
 	char system[64], name[64], field[64], kind = 'r';
 	int end = 0;
-	int got = sscanf(spec, "%63[^:]:%63[^:]:%63[^:]%n:%c%n", system, name, field, &end, &kind, &end);
+	int got = sscanf(spec, "%63[^:]:%63[^:]:%63[^:]%n:%c%n", system, name, field, &end, &kind,
+			 &end);
 	int ret = -EINVAL;
 
 	if (got >= 3 && !spec[end] && (kind == 'r' || kind == 'w'))
-		ret = decoder_add_access(run->decoder, run->trace, system, name, field, kind == 'w');
+		ret = decoder_add_access(run->decoder, run->trace, system, name, field,
+					 kind == 'w');
 	if (ret)
-		snprintf(err->text, sizeof(err->text), "%s: access '%s': %s", trace_info(run->trace)->path, spec,
-			 ret == -EINVAL   ? "not of the form SYSTEM:EVENT:FIELD[:r|w]"
-			 : ret == -ENOENT ? "the recording has no such event, or the event no such number"
-					  : "the event has a meaning of its own");
+		snprintf(err->text, sizeof(err->text), "%s: access '%s': %s",
+			 trace_info(run->trace)->path, spec,
+			 ret == -EINVAL ? "not of the form SYSTEM:EVENT:FIELD[:r|w]"
+			 : ret == -ENOENT
+				 ? "the recording has no such event, or the event no such number"
+				 : "the event has a meaning of its own");
 	return ret;
 }
 
-static int read_events(struct run *run, const struct replay_options *options, struct results_input *input,
-		       struct replay_error *err)
+static int read_events(struct run *run, const struct replay_options *options,
+		       struct results_input *input, struct replay_error *err)
 {
 	const char *path = trace_info(run->trace)->path;
 	struct trace_error terr;
@@ -315,7 +323,8 @@ static bool has_lost(const struct trace_info *info)
 		const struct trace_cpu *c = &info->cpus[i];
 
 		if (c->loss.events || c->loss.unknown ||
-		    (c->stat.present && (c->stat.overrun || c->stat.dropped || c->stat.commit_overrun)))
+		    (c->stat.present &&
+		     (c->stat.overrun || c->stat.dropped || c->stat.commit_overrun)))
 			return true;
 	}
 	return false;
@@ -325,8 +334,10 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		 bool *lost, struct replay_error *err)
 {
 	struct run run = {.results = results};
-	struct results_input input = {.policies = options->policies, .nr_policies = options->nr_policies,
-				      .max_rows = MAX_EXPOSURE_ROWS, .cost = options->cost,
+	struct results_input input = {.policies = options->policies,
+				      .nr_policies = options->nr_policies,
+				      .max_rows = MAX_EXPOSURE_ROWS,
+				      .cost = options->cost,
 				      .cost_origin = options->cost ? "given" : "default"};
 	struct results_error rerr;
 	struct trace_error terr;

@@ -28,22 +28,23 @@ struct replay_error {
 };
 
 /*
- * The policy NAME: a built-in one or, if there is a '/' in it, that of a shared object (replay/plugin.h).
- * NULL and errno, with the reason in ERR.
+ * The policy NAME: a built-in one or, if there is a '/' in it, that of a shared object
+ * (replay/plugin.h). NULL and errno, with the reason in ERR.
  */
 const struct policy *replay_find_policy(const char *name, char *err, size_t err_size);
 
 /*
- * Adds the policy SPEC, "NAME" or "NAME:key=value,...". Returns 0, or -EINVAL with the reason in ERR:
- * no such policy, a bad parameter, the same spec twice; or another -errno: its shared object cannot be
- * loaded.
+ * Adds the policy SPEC, "NAME" or "NAME:key=value,...". Returns 0, or -EINVAL with the reason in
+ * ERR:
+ * no such policy, a bad parameter, the same spec twice; or another -errno: its shared object cannot
+ * be loaded.
  */
 int replay_add_policy(struct replay_options *options, const char *spec, char *err, size_t err_size);
 void replay_options_free(struct replay_options *options);
 
 /*
- * Replays PATH into RESULTS. LOST becomes true if the recording has lost events. Returns 0; -EINTR if
- * stopped; another -errno with ERR filled.
+ * Replays PATH into RESULTS. LOST becomes true if the recording has lost events. Returns 0; -EINTR
+ * if stopped; another -errno with ERR filled.
  */
 int replay_trace(const char *path, const struct replay_options *options, struct results *results,
 		 bool *lost, struct replay_error *err);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows that arrive while a replay runs go into temporary tables (SQLite spills them to disk by itself,
- * so memory stays bounded); everything is put into place in one transaction at the end. A new database
- * is built under a hidden name beside the target and renamed; an addition to an old one is that one
- * transaction on it.
+ * Rows that arrive while a replay runs go into temporary tables (SQLite spills them to disk by
+ * itself, so memory stays bounded); everything is put into place in one transaction at the end. A
+ * new database is built under a hidden name beside the target and renamed; an addition to an old
+ * one is that one transaction on it.
  */
 #include "replay/results.h"
 
@@ -58,8 +58,8 @@ static void run(struct results *r, const char *sql)
 }
 
 /*
- * Binds text of at most SIZE bytes; names of tasks can hold any bytes, and what is not ASCII becomes
- * '?' here.
+ * Binds text of at most SIZE bytes; names of tasks can hold any bytes, and what is not ASCII
+ * becomes '?' here.
  */
 static void text_value(sqlite3_stmt *stmt, int at, const char *text, size_t size)
 {
@@ -72,8 +72,8 @@ static void text_value(sqlite3_stmt *stmt, int at, const char *text, size_t size
 }
 
 /*
- * Runs a prepared statement with values by FORMAT: i int64_t; n int (is it known?) and int64_t, NULL if
- * not; d double; s text, NULL is NULL; t text and its greatest length.
+ * Runs a prepared statement with values by FORMAT: i int64_t; n int (is it known?) and int64_t,
+ * NULL if not; d double; s text, NULL is NULL; t text and its greatest length.
  */
 static void put(struct results *r, sqlite3_stmt *stmt, const char *format, ...)
 {
@@ -219,7 +219,8 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 	if (fresh)
 		unlink(r->building);
 	if (sqlite3_open_v2(fresh ? r->building : path, &r->db,
-			    SQLITE_OPEN_READWRITE | (fresh ? SQLITE_OPEN_CREATE : 0), NULL) != SQLITE_OK) {
+			    SQLITE_OPEN_READWRITE | (fresh ? SQLITE_OPEN_CREATE : 0),
+			    NULL) != SQLITE_OK) {
 		snprintf(err->text, sizeof(err->text), "%s: cannot be created: %s", path,
 			 strerror(sqlite3_system_errno(r->db) ? sqlite3_system_errno(r->db) : EIO));
 		results_free(r);
@@ -228,9 +229,11 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 	sqlite3_busy_timeout(r->db, 10000);
 	run(r, "PRAGMA temp_store = FILE; PRAGMA cache_size = -8192;");
 	if (fresh) {
-		run(r, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;");
+		run(r,
+		    "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;");
 		run(r, schema_sql);
-		run(r, "INSERT INTO meta VALUES('schema', '1'), ('tlbreplay', '" TLBREPLAY_VERSION "')");
+		run(r, "INSERT INTO meta VALUES('schema', '1'), ('tlbreplay', '" TLBREPLAY_VERSION
+		       "')");
 	} else if (one_number(r, "PRAGMA user_version") != SCHEMA_VERSION && !r->error) {
 		snprintf(err->text, sizeof(err->text),
 			 "%s: not a results database of schema version %d; nothing was added", path,
@@ -294,13 +297,17 @@ void results_free(struct results *r)
 
 int results_trace_begin(struct results *r, struct results_error *err)
 {
-	run(r, "DROP TABLE IF EXISTS temp.page_rows; DROP TABLE IF EXISTS temp.flush_mm_rows;"
-	       "DROP TABLE IF EXISTS temp.mm_rows; DROP TABLE IF EXISTS temp.stale_rows;"
-	       "CREATE TEMP TABLE stale_rows(policy, mm, page, entries);"
-	       "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
-	       "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
-	       "CREATE TEMP TABLE mm_rows(mm, pointer, tid, comm, origin, first_ns, last_ns, pages);");
-	/* One transaction for all recordings of a run; it locks nothing before its first row is written. */
+	run(r,
+	    "DROP TABLE IF EXISTS temp.page_rows; DROP TABLE IF EXISTS temp.flush_mm_rows;"
+	    "DROP TABLE IF EXISTS temp.mm_rows; DROP TABLE IF EXISTS temp.stale_rows;"
+	    "CREATE TEMP TABLE stale_rows(policy, mm, page, entries);"
+	    "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
+	    "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
+	    "CREATE TEMP TABLE mm_rows(mm, pointer, tid, comm, origin, first_ns, last_ns, pages);");
+	/*
+	 * One transaction for all recordings of a run; it locks nothing before its first row is
+	 * written.
+	 */
 	if (!r->begun)
 		run(r, "BEGIN");
 	r->begun = true;
@@ -332,8 +339,9 @@ void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned 
 {
 	struct results *r = context;
 
-	put(r, r->flush_mm, "iissiii", (int64_t)policy, (int64_t)mm, point_name(point), scope_name(scope),
-	    (int64_t)flushes->low, (int64_t)flushes->estimate, (int64_t)flushes->high);
+	put(r, r->flush_mm, "iissiii", (int64_t)policy, (int64_t)mm, point_name(point),
+	    scope_name(scope), (int64_t)flushes->low, (int64_t)flushes->estimate,
+	    (int64_t)flushes->high);
 }
 
 void results_mm(void *context, const struct mm_identity *mm, uint64_t pages)
@@ -343,9 +351,9 @@ void results_mm(void *context, const struct mm_identity *mm, uint64_t pages)
 	char pointer[32];
 
 	snprintf(pointer, sizeof(pointer), "0x%" PRIx64, mm->pointer);
-	put(r, r->mm, "isitsiii", (int64_t)mm->mm, mm->pointer ? pointer : NULL, (int64_t)mm->tid, mm->comm,
-	    sizeof(mm->comm), origins[mm->origin], (int64_t)mm->first_ns, (int64_t)mm->last_ns,
-	    (int64_t)pages);
+	put(r, r->mm, "isitsiii", (int64_t)mm->mm, mm->pointer ? pointer : NULL, (int64_t)mm->tid,
+	    mm->comm, sizeof(mm->comm), origins[mm->origin], (int64_t)mm->first_ns,
+	    (int64_t)mm->last_ns, (int64_t)pages);
 }
 
 /* ---- one recording ---- */
@@ -361,10 +369,11 @@ struct job {
 	sqlite3_stmt *notes;
 };
 
-static void note(struct job *j, const char *kind, const char *subject, int64_t n, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+static void note(struct job *j, const char *kind, const char *subject, int64_t n,
+		 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-static void note(struct job *j, const char *kind, const char *subject, int64_t n, const char *format, ...)
+static void note(struct job *j, const char *kind, const char *subject, int64_t n,
+		 const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -425,20 +434,23 @@ static void write_trace(struct job *j)
 	}
 	snprintf(hash, sizeof(hash), "%016" PRIx64, in->hash);
 	stmt = insert_into(j->r, "traces", 25);
-	put(j->r, stmt, "issiisssssiiiiiinniinniis", j->trace, j->name, hash, (int64_t)info->file_size,
-	    (int64_t)info->version, info->compression, info->kernel, in->arch, in->arch_source,
-	    info->nr_entries ? info->buffers[info->cpus[0].buffer].clock : "", (int64_t)info->page_size,
-	    (int64_t)decoder_nr_cpus(in->decoder), with_events, (int64_t)info->nr_buffers,
-	    (int64_t)in->events, (int64_t)in->events_used, in->events > 0, (int64_t)in->first_ns,
-	    in->events > 0, (int64_t)in->last_ns, lost, unknown, (int)stat, overrun, (int)stat, dropped,
-	    (int64_t)j->counts->tasks, (int64_t)j->counts->mms_placeholder, j->kernel_policy);
+	put(j->r, stmt, "issiisssssiiiiiinniinniis", j->trace, j->name, hash,
+	    (int64_t)info->file_size, (int64_t)info->version, info->compression, info->kernel,
+	    in->arch, in->arch_source,
+	    info->nr_entries ? info->buffers[info->cpus[0].buffer].clock : "",
+	    (int64_t)info->page_size, (int64_t)decoder_nr_cpus(in->decoder), with_events,
+	    (int64_t)info->nr_buffers, (int64_t)in->events, (int64_t)in->events_used,
+	    in->events > 0, (int64_t)in->first_ns, in->events > 0, (int64_t)in->last_ns, lost,
+	    unknown, (int)stat, overrun, (int)stat, dropped, (int64_t)j->counts->tasks,
+	    (int64_t)j->counts->mms_placeholder, j->kernel_policy);
 	sqlite3_finalize(stmt);
 	for (size_t i = 0; i < info->nr_entries; i++) {
 		const struct trace_cpu *c = &info->cpus[i];
 
-		put(j->r, cpus, "iisiiinn", j->trace, (int64_t)c->cpu, info->buffers[c->buffer].name,
-		    (int64_t)in->cpu_events[i], (int64_t)c->loss.events, (int64_t)c->loss.unknown,
-		    (int)c->stat.present, (int64_t)c->stat.overrun, (int)c->stat.present,
+		put(j->r, cpus, "iisiiinn", j->trace, (int64_t)c->cpu,
+		    info->buffers[c->buffer].name, (int64_t)in->cpu_events[i],
+		    (int64_t)c->loss.events, (int64_t)c->loss.unknown, (int)c->stat.present,
+		    (int64_t)c->stat.overrun, (int)c->stat.present,
 		    (int64_t)(c->stat.dropped + c->stat.commit_overrun));
 	}
 	sqlite3_finalize(cpus);
@@ -462,26 +474,29 @@ static void write_recorded(struct job *j)
 		snprintf(name, sizeof(name), "%s:%s", p->format->system, p->format->name);
 		if (p->role == ROLE_TLBI) {
 			put(j->r, stmt, "isssii", j->trace, name, p->op.name,
-			    scope_name(p->op.broadcast ? SCOPE_BROADCAST : SCOPE_LOCAL), (int64_t)p->events,
-			    used);
+			    scope_name(p->op.broadcast ? SCOPE_BROADCAST : SCOPE_LOCAL),
+			    (int64_t)p->events, used);
 		} else if (p->role == ROLE_TLB_FLUSH) {
 			for (uint64_t k = 0; k < 8; k++) {
 				const char *reason = k < 7 ? tlb_flush_reason_name(k) : NULL;
 
 				if (!p->reasons[k])
 					continue;
-				snprintf(op, sizeof(op), k < 7 ? "reason %d" : "reason over 6", (int)k);
+				snprintf(op, sizeof(op), k < 7 ? "reason %d" : "reason over 6",
+					 (int)k);
 				put(j->r, stmt, "isssii", j->trace, name,
 				    reason ? reason : op,
 				    reason ? scope_name(tlb_flush_reason_scope(k)) : NULL,
 				    (int64_t)p->reasons[k], used);
 			}
 		} else {
-			put(j->r, stmt, "isssii", j->trace, name, NULL, NULL, (int64_t)p->events, used);
+			put(j->r, stmt, "isssii", j->trace, name, NULL, NULL, (int64_t)p->events,
+			    used);
 		}
 	}
 	if (unknown)
-		put(j->r, stmt, "isssii", j->trace, "unknown", NULL, NULL, (int64_t)unknown, (int64_t)0);
+		put(j->r, stmt, "isssii", j->trace, "unknown", NULL, NULL, (int64_t)unknown,
+		    (int64_t)0);
 	sqlite3_finalize(stmt);
 }
 
@@ -510,7 +525,8 @@ static void write_notes(struct job *j)
 		note(j, "skipped", "events", (int64_t)skipped,
 		     "events that the catalogue does not know; they feed nothing (see v_recorded)");
 	if (unknown)
-		note(j, "skipped", "ids", (int64_t)unknown, "events whose format is not in the file");
+		note(j, "skipped", "ids", (int64_t)unknown,
+		     "events whose format is not in the file");
 	if (decoder_short(in->decoder))
 		note(j, "skipped", "short", (int64_t)decoder_short(in->decoder),
 		     "events too short for their format");
@@ -520,7 +536,8 @@ static void write_notes(struct job *j)
 
 		snprintf(subject, sizeof(subject), "cpu %u", cpu->cpu);
 		if (cpu->loss.events)
-			note(j, "lost", subject, (int64_t)cpu->loss.events, "events lost, by the pages' own count");
+			note(j, "lost", subject, (int64_t)cpu->loss.events,
+			     "events lost, by the pages' own count");
 		if (cpu->loss.unknown)
 			note(j, "lost", subject, (int64_t)cpu->loss.unknown,
 			     "places where events were lost and nobody counted them");
@@ -528,7 +545,8 @@ static void write_notes(struct job *j)
 			note(j, "lost", subject, (int64_t)cpu->stat.overrun,
 			     "events overwritten, by the kernel's count at the end (may hold the pages' count)");
 		if (cpu->stat.present && cpu->stat.dropped + cpu->stat.commit_overrun)
-			note(j, "lost", subject, (int64_t)(cpu->stat.dropped + cpu->stat.commit_overrun),
+			note(j, "lost", subject,
+			     (int64_t)(cpu->stat.dropped + cpu->stat.commit_overrun),
 			     "events dropped, by the kernel's count at the end");
 	}
 	for (unsigned int point = 0; point < NR_POINTS; point++) {
@@ -577,7 +595,8 @@ static void write_notes(struct job *j)
 		note(j, "unseen", "kernel policy", 0,
 		     "the recording does not show how its kernel flushed at write upgrades: no self-check");
 	if (!in->cost)
-		note(j, "unseen", "cost", 0, "the architecture is not known, so no cost preset was applied");
+		note(j, "unseen", "cost", 0,
+		     "the architecture is not known, so no cost preset was applied");
 }
 
 static bool is_kernel(const struct job *j, unsigned int p)
@@ -600,12 +619,15 @@ static struct real_bound spurious_of(const struct job *j, unsigned int p, unsign
 		if (level != NR_LEVELS && l != level)
 			continue;
 		b.low += (double)res->spurious_proven[l];
-		/* A kernel that had this policy has shown its spurious faults: no others happened. */
+		/*
+		 * A kernel that had this policy has shown its spurious faults: no others happened.
+		 */
 		b.estimate += (double)res->spurious_proven[l];
 		if (!is_kernel(j, p))
-			b.estimate += (double)res->spurious_predicted[l] +
-				      common->write_share * ((double)res->spurious_held[l] +
-							     common->share * res->spurious_likely[l]);
+			b.estimate +=
+				(double)res->spurious_predicted[l] +
+				common->write_share * ((double)res->spurious_held[l] +
+						       common->share * res->spurious_likely[l]);
 		b.high += (double)(res->spurious_proven[l] + res->spurious_possible[l]);
 		b.estimate += (double)(res->spurious_unsure[l] + res->spurious_maybe[l].estimate);
 		b.high += (double)(res->spurious_unsure[l] + res->spurious_maybe[l].high);
@@ -638,10 +660,10 @@ static void write_flush(struct job *j, unsigned int p, int64_t id)
 					continue;
 				if (point == POINT_SPURIOUS)
 					continue;
-				put(j->r, stmt, "isssiiiii", id, point_name(point), level_name(level),
-				    scope_name(scope), (int64_t)c->decisions, (int64_t)c->flushes.low,
-				    (int64_t)c->flushes.estimate, (int64_t)c->flushes.high,
-				    (int64_t)c->pages);
+				put(j->r, stmt, "isssiiiii", id, point_name(point),
+				    level_name(level), scope_name(scope), (int64_t)c->decisions,
+				    (int64_t)c->flushes.low, (int64_t)c->flushes.estimate,
+				    (int64_t)c->flushes.high, (int64_t)c->pages);
 			}
 	/* Spurious faults are an outcome of the policy, not of the recording. */
 	for (unsigned int level = 0; level < NR_LEVELS; level++) {
@@ -668,8 +690,9 @@ static void write_flush(struct job *j, unsigned int p, int64_t id)
 						    : 0;
 
 			if (issued || received)
-				put(j->r, stmt, "iisii", id, (int64_t)decoder_cpu(j->in->decoder, cpu),
-				    scope_name(scope), (int64_t)issued, (int64_t)received);
+				put(j->r, stmt, "iisii", id,
+				    (int64_t)decoder_cpu(j->in->decoder, cpu), scope_name(scope),
+				    (int64_t)issued, (int64_t)received);
 		}
 	sqlite3_finalize(stmt);
 
@@ -719,18 +742,26 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 
 			if (high->entries <= 0 && held->entries <= 0)
 				continue;
-			put(j->r, stmt, "isssddi", id, staleness_name(kind), "low", ended_name(ended),
-			    low->entries, low->entry_ns, (int64_t)low->max_ns);
-			/* What is proven is likely, too, as far as it is not held by evidence already. */
-			double rest = likely->entries - low->entries > 0 ? likely->entries - low->entries : 0;
-			double rest_ns = likely->entry_ns - low->entry_ns > 0 ? likely->entry_ns - low->entry_ns
-										: 0;
-			put(j->r, stmt, "isssddi", id, staleness_name(kind), "estimate", ended_name(ended),
-			    low->entries + held->entries + share * rest,
+			put(j->r, stmt, "isssddi", id, staleness_name(kind), "low",
+			    ended_name(ended), low->entries, low->entry_ns, (int64_t)low->max_ns);
+			/*
+			 * What is proven is likely, too, as far as it is not held by evidence
+			 * already.
+			 */
+			double rest = likely->entries - low->entries > 0
+					      ? likely->entries - low->entries
+					      : 0;
+			double rest_ns = likely->entry_ns - low->entry_ns > 0
+						 ? likely->entry_ns - low->entry_ns
+						 : 0;
+			put(j->r, stmt, "isssddi", id, staleness_name(kind), "estimate",
+			    ended_name(ended), low->entries + held->entries + share * rest,
 			    low->entry_ns + held->entry_ns + share * rest_ns,
-			    (int64_t)(likely->max_ns > held->max_ns ? likely->max_ns : held->max_ns));
-			put(j->r, stmt, "isssddi", id, staleness_name(kind), "high", ended_name(ended),
-			    high->entries, high->entry_ns, (int64_t)high->max_ns);
+			    (int64_t)(likely->max_ns > held->max_ns ? likely->max_ns
+								    : held->max_ns));
+			put(j->r, stmt, "isssddi", id, staleness_name(kind), "high",
+			    ended_name(ended), high->entries, high->entry_ns,
+			    (int64_t)high->max_ns);
 		}
 	sqlite3_finalize(stmt);
 	stmt = insert_into(j->r, "exposure_lengths", 4);
@@ -738,7 +769,8 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 		for (unsigned int n = 0; n < 65; n++)
 			if (res->lengths[kind][n])
 				put(j->r, stmt, "isii", id, staleness_name(kind),
-				    n < 63 ? (int64_t)1 << n : INT64_MAX, (int64_t)res->lengths[kind][n]);
+				    n < 63 ? (int64_t)1 << n : INT64_MAX,
+				    (int64_t)res->lengths[kind][n]);
 	sqlite3_finalize(stmt);
 	stmt = insert_into(j->r, "exposure_rows", 8);
 	for (size_t i = 0; i < res->nr_rows; i++) {
@@ -774,8 +806,10 @@ static void write_costs(struct job *j, unsigned int p, int64_t id)
 	struct real_bound spurious = spurious_of(j, p, NR_LEVELS);
 	struct real_bound parts[5] = {{0}};
 	bool open[5] = {false};
-	static const char *const names[5] = {"initiator", "victims", "spurious", "refill", "notify"};
-	double others = decoder_nr_cpus(j->in->decoder) > 0 ? decoder_nr_cpus(j->in->decoder) - 1 : 0;
+	static const char *const names[5] = {"initiator", "victims", "spurious", "refill",
+					     "notify"};
+	double others =
+		decoder_nr_cpus(j->in->decoder) > 0 ? decoder_nr_cpus(j->in->decoder) - 1 : 0;
 	sqlite3_stmt *stmt = insert_into(j->r, "costs", 7);
 
 	add_cost(&parts[0], &open[0], &items[COST_FLUSH_LOCAL], (double)local->low,
@@ -785,15 +819,18 @@ static void write_costs(struct job *j, unsigned int p, int64_t id)
 		if (spurious_scope(j, p, level) == SCOPE_LOCAL) {
 			struct real_bound b = spurious_of(j, p, level);
 
-			add_cost(&parts[0], &open[0], &items[COST_FLUSH_LOCAL], b.low, b.estimate, b.high);
+			add_cost(&parts[0], &open[0], &items[COST_FLUSH_LOCAL], b.low, b.estimate,
+				 b.high);
 		}
 	add_cost(&parts[0], &open[0], &items[COST_FLUSH_BROADCAST], (double)cast->low,
 		 (double)cast->estimate, (double)cast->high);
-	add_cost(&parts[0], &open[0], &items[COST_IPI_SEND], (double)mask->low, (double)mask->estimate,
-		 (double)mask->high);
+	add_cost(&parts[0], &open[0], &items[COST_IPI_SEND], (double)mask->low,
+		 (double)mask->estimate, (double)mask->high);
 	add_cost(&parts[0], &open[0], &items[COST_IPI_TARGET],
 		 res->targets.low > mask->low ? (double)(res->targets.low - mask->low) : 0,
-		 res->targets.estimate > mask->estimate ? (double)(res->targets.estimate - mask->estimate) : 0,
+		 res->targets.estimate > mask->estimate
+			 ? (double)(res->targets.estimate - mask->estimate)
+			 : 0,
 		 res->targets.high > mask->high ? (double)(res->targets.high - mask->high) : 0);
 	add_cost(&parts[1], &open[1], &items[COST_VICTIM_BROADCAST], (double)cast->low * others,
 		 (double)cast->estimate * others, (double)cast->high * others);
@@ -803,11 +840,11 @@ static void write_costs(struct job *j, unsigned int p, int64_t id)
 		 spurious.high);
 	add_cost(&parts[3], &open[3], &items[COST_REFILL], 0,
 		 (double)res->refills * j->in->policies[p].common.share, (double)res->refills);
-	add_cost(&parts[4], &open[4], &items[COST_NOTIFY], (double)res->notifies, (double)res->notifies,
-		 (double)res->notifies);
+	add_cost(&parts[4], &open[4], &items[COST_NOTIFY], (double)res->notifies,
+		 (double)res->notifies, (double)res->notifies);
 	for (size_t i = 0; i < 5; i++)
-		put(j->r, stmt, "issdddi", id, j->in->cost->name, names[i], parts[i].low, parts[i].estimate,
-		    parts[i].high, (int64_t)open[i]);
+		put(j->r, stmt, "issdddi", id, j->in->cost->name, names[i], parts[i].low,
+		    parts[i].estimate, parts[i].high, (int64_t)open[i]);
 	sqlite3_finalize(stmt);
 }
 
@@ -819,7 +856,8 @@ static void write_params(struct job *j, unsigned int p, int64_t id)
 		const struct param *table;
 		const void *base;
 		const char *otherwise;
-	} sets[] = {{inst->policy->params, inst->params, "default"}, {common_params, &inst->common, "assumed"}};
+	} sets[] = {{inst->policy->params, inst->params, "default"},
+		    {common_params, &inst->common, "assumed"}};
 
 	for (size_t s = 0; s < 2; s++)
 		for (const struct param *a = sets[s].table; a && a->name; a++) {
@@ -830,7 +868,8 @@ static void write_params(struct job *j, unsigned int p, int64_t id)
 			snprintf(key, sizeof(key), "%s=", a->name);
 			const char *at = strstr(inst->given, key);
 			given = at && (at == inst->given || at[-1] == ',');
-			put(j->r, stmt, "issss", id, a->name, value, a->unit, given ? "given" : sets[s].otherwise);
+			put(j->r, stmt, "issss", id, a->name, value, a->unit,
+			    given ? "given" : sets[s].otherwise);
 		}
 	sqlite3_finalize(stmt);
 }
@@ -847,7 +886,8 @@ static void write_selfcheck(struct job *j)
 	if (p == j->in->nr_policies) {
 		if (j->kernel_policy)
 			note(j, "unseen", "self-check", 0,
-			     "the kernel's own policy, %s, was not among those replayed", j->kernel_policy);
+			     "the kernel's own policy, %s, was not among those replayed",
+			     j->kernel_policy);
 		sqlite3_finalize(stmt);
 		return;
 	}
@@ -867,7 +907,8 @@ static void write_selfcheck(struct job *j)
 				struct real_bound b = spurious_of(j, p, level);
 
 				decisions = (uint64_t)rounded(b.estimate);
-				replayed = spurious_scope(j, p, level) == SCOPE_NONE ? 0 : decisions;
+				replayed =
+					spurious_scope(j, p, level) == SCOPE_NONE ? 0 : decisions;
 			}
 			if (point == POINT_YOUNG || (!decisions && !recorded))
 				continue;
@@ -890,11 +931,13 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 	char sql[512];
 
 	for (unsigned int p = 0; p < j->in->nr_policies; p++) {
-		snprintf(sql, sizeof(sql),
-			 "INSERT INTO flush_mm SELECT %" PRId64 ", mm, point, scope, sum(low), sum(estimate), "
-			 "sum(high) FROM temp.flush_mm_rows WHERE policy = %u GROUP BY mm, point, scope "
-			 "ORDER BY mm, point, scope",
-			 ids[p], p);
+		snprintf(
+			sql, sizeof(sql),
+			"INSERT INTO flush_mm SELECT %" PRId64
+			", mm, point, scope, sum(low), sum(estimate), "
+			"sum(high) FROM temp.flush_mm_rows WHERE policy = %u GROUP BY mm, point, scope "
+			"ORDER BY mm, point, scope",
+			ids[p], p);
 		run(j->r, sql);
 		snprintf(sql, sizeof(sql),
 			 "INSERT INTO stale_mm SELECT %" PRId64 ", mm, count(*), sum(entries) "
@@ -902,34 +945,40 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 			 ids[p], p);
 		run(j->r, sql);
 		snprintf(sql, sizeof(sql),
-			 "INSERT INTO stale_pages SELECT %" PRId64 ", mm, page, entries FROM temp.stale_rows "
+			 "INSERT INTO stale_pages SELECT %" PRId64
+			 ", mm, page, entries FROM temp.stale_rows "
 			 "WHERE policy = %u ORDER BY entries DESC, mm, page LIMIT %d",
 			 ids[p], p, MAX_STALE_ROWS);
 		run(j->r, sql);
 	}
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO mms SELECT %" PRId64 ", mm, pointer, tid, comm, origin, first_ns, last_ns, pages "
+		 "INSERT INTO mms SELECT %" PRId64
+		 ", mm, pointer, tid, comm, origin, first_ns, last_ns, pages "
 		 "FROM temp.mm_rows ORDER BY mm",
 		 j->trace);
 	run(j->r, sql);
 	/* The hottest pages one by one, the rest added up. */
-	run(j->r, "CREATE TEMP TABLE page_sums AS SELECT mm, page, point, level, sum(decisions) AS n "
-		  "FROM temp.page_rows GROUP BY mm, page, point, level "
-		  "ORDER BY n DESC, mm, page, point, level");
+	run(j->r,
+	    "CREATE TEMP TABLE page_sums AS SELECT mm, page, point, level, sum(decisions) AS n "
+	    "FROM temp.page_rows GROUP BY mm, page, point, level "
+	    "ORDER BY n DESC, mm, page, point, level");
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO pages SELECT %" PRId64 ", mm, page, point, level, n FROM temp.page_sums "
+		 "INSERT INTO pages SELECT %" PRId64
+		 ", mm, page, point, level, n FROM temp.page_sums "
 		 "WHERE rowid <= %d ORDER BY mm, page, point, level",
 		 j->trace, MAX_PAGE_ROWS);
 	run(j->r, sql);
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO pages SELECT %" PRId64 ", mm, NULL, point, level, sum(n) FROM temp.page_sums "
+		 "INSERT INTO pages SELECT %" PRId64
+		 ", mm, NULL, point, level, sum(n) FROM temp.page_sums "
 		 "WHERE rowid > %d GROUP BY mm, point, level ORDER BY mm, point, level",
 		 j->trace, MAX_PAGE_ROWS);
 	run(j->r, sql);
 	int64_t rest = one_number(j->r, "SELECT max(0, count(*) - 100000) FROM temp.page_sums");
 	if (rest > 0)
 		note(j, "left out", "pages", rest,
-		     "rows of v_page that are added up under page NULL; the hottest %d are kept", MAX_PAGE_ROWS);
+		     "rows of v_page that are added up under page NULL; the hottest %d are kept",
+		     MAX_PAGE_ROWS);
 	run(j->r, "DROP TABLE temp.page_sums");
 	stmt = insert_into(j->r, "runs", 4);
 	put(j->r, stmt, "isss", j->trace, "cost", j->in->cost ? j->in->cost->name : "none",
@@ -958,19 +1007,23 @@ static bool lost_events(const struct job *j)
 }
 
 /*
- * Judged at the high bound, over the points that the recording shows. What is unsafe is so whatever was
- * lost; what looks safe is not known to be, if events are missing.
+ * Judged at the high bound, over the points that the recording shows. What is unsafe is so whatever
+ * was lost; what looks safe is not known to be, if events are missing.
  */
-static void write_verdict(struct job *j, sqlite3_stmt *stmt, unsigned int p, int64_t id, int64_t unseen)
+static void write_verdict(struct job *j, sqlite3_stmt *stmt, unsigned int p, int64_t id,
+			  int64_t unseen)
 {
 	const struct policy_result *res = engine_result(j->in->engine, p);
 	const struct {
 		const struct witness *w;
 		const char *verdict, *what;
 	} kinds[] = {
-		{&res->unsafe, "unsafe", "may hold an entry that allows more than the page table, or maps what is gone"},
-		{&res->unbroken, "break-before-make violated", "changes a block without taking the old entry away"},
-		{&res->stuck, "stuck", "may hold a read-only entry that nothing on this path removes: it faults for ever"},
+		{&res->unsafe, "unsafe",
+		 "may hold an entry that allows more than the page table, or maps what is gone"},
+		{&res->unbroken, "break-before-make violated",
+		 "changes a block without taking the old entry away"},
+		{&res->stuck, "stuck",
+		 "may hold a read-only entry that nothing on this path removes: it faults for ever"},
 	};
 	char text[256];
 
@@ -979,7 +1032,8 @@ static void write_verdict(struct job *j, sqlite3_stmt *stmt, unsigned int p, int
 
 		if (!w->seen)
 			continue;
-		snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 " s, %s %s on cpu %u, mm %u, page 0x%" PRIx64
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 ".%09" PRIu64 " s, %s %s on cpu %u, mm %u, page 0x%" PRIx64
 			 ": cpu %u %s",
 			 w->time_ns / 1000000000, w->time_ns % 1000000000, point_name(w->point),
 			 level_name(w->level), decoder_cpu(j->in->decoder, w->cpu), w->mm, w->addr,
@@ -988,7 +1042,8 @@ static void write_verdict(struct job *j, sqlite3_stmt *stmt, unsigned int p, int
 		return;
 	}
 	put(j->r, stmt, "issi", id, lost_events(j) ? "unknown" : "safe",
-	    lost_events(j) ? "events were lost: what they would have shown is not known" : NULL, unseen);
+	    lost_events(j) ? "events were lost: what they would have shown is not known" : NULL,
+	    unseen);
 }
 
 static void write_policies(struct job *j)
@@ -1028,8 +1083,8 @@ static void write_cost_items(struct job *j)
 	for (unsigned int i = 0; j->in->cost && i < NR_COSTS; i++) {
 		const struct cost_item *item = &j->in->cost->items[i];
 
-		put(j->r, stmt, "isssdddss", j->trace, j->in->cost->name, item->name, item->unit, item->low,
-		    item->value, item->high, cost_trust_name(item->trust), item->source);
+		put(j->r, stmt, "isssdddss", j->trace, j->in->cost->name, item->name, item->unit,
+		    item->low, item->value, item->high, cost_trust_name(item->trust), item->source);
 	}
 	sqlite3_finalize(stmt);
 }

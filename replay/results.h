@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The results writer: the only file of the replay that talks to SQLite (schema/results.sql). A run is
- * written into a database of its own beside the target and moved there when it is whole; what was
- * there before stays until then.
+ * The results writer: the only file of the replay that talks to SQLite (schema/results.sql). A run
+ * is written into a database of its own beside the target and moved there when it is whole; what
+ * was there before stays until then.
  */
 #ifndef REPLAY_RESULTS_H
 #define REPLAY_RESULTS_H
@@ -35,13 +35,17 @@ int results_commit(struct results *r, struct results_error *err);
 /* Frees R. What was not committed leaves no trace. NULL is fine. */
 void results_free(struct results *r);
 
-/* Starts one recording. Returns 0 or -EIO. Errors of the calls between are kept until results_trace(). */
+/*
+ * Starts one recording. Returns 0 or -EIO. Errors of the calls between are kept until
+ * results_trace().
+ */
 int results_trace_begin(struct results *r, struct results_error *err);
 
 /* While the replay runs: rows that leave the engine and the interpreter. CONTEXT is the results. */
 void results_page(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
 		  uint64_t decisions);
-void results_stale(void *context, unsigned int policy, uint32_t mm, uint64_t page, uint64_t entries);
+void results_stale(void *context, unsigned int policy, uint32_t mm, uint64_t page,
+		   uint64_t entries);
 void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned int point,
 		      unsigned int scope, const struct bound *flushes);
 void results_mm(void *context, const struct mm_identity *mm, uint64_t pages);

@@ -140,14 +140,15 @@ int samples_next(struct samples *s, struct sample *out, char *err, size_t err_si
 		if (!*first || *first == '#')
 			continue;
 		if (!read_line(s->line, out)) {
-			snprintf(err, err_size,
-				 "%s: line %llu: not a sample of perf script -F tid,cpu,time,event,addr",
-				 s->path, (unsigned long long)s->number);
+			snprintf(
+				err, err_size,
+				"%s: line %llu: not a sample of perf script -F tid,cpu,time,event,addr",
+				s->path, (unsigned long long)s->number);
 			return -EBADMSG;
 		}
 		if (out->time_ns < s->last_ns) {
-			snprintf(err, err_size, "%s: line %llu: earlier than the line before", s->path,
-				 (unsigned long long)s->number);
+			snprintf(err, err_size, "%s: line %llu: earlier than the line before",
+				 s->path, (unsigned long long)s->number);
 			return -EBADMSG;
 		}
 		s->last_ns = out->time_ns;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Each level of each CPU is an array of sets; a set is a row of entries in order of use, the most
- * recent first, so that LRU needs no clocks: a hit moves to the front, a miss pushes the last one out.
- * All levels are filled together (inclusive). A CPU without tags forgets by an ordinal: what was filled
- * before the last switch is not there.
+ * recent first, so that LRU needs no clocks: a hit moves to the front, a miss pushes the last one
+ * out. All levels are filled together (inclusive). A CPU without tags forgets by an ordinal: what
+ * was filled before the last switch is not there.
  */
 #include "replay/tlb.h"
 
@@ -53,10 +53,11 @@ int tlb_parse(const char *text, struct tlb_geometry *geometry, char *err, size_t
 		at = end;
 		if (!entries || entries > 1 << 20 || !ways || ways > 4096 || entries % ways ||
 		    (entries / ways & (entries / ways - 1))) {
-			snprintf(err, err_size,
-				 "'%s': %lu entries of %lu ways: the number of sets must be a power of two, "
-				 "at most 2^20 entries and 4096 ways",
-				 text, entries, ways);
+			snprintf(
+				err, err_size,
+				"'%s': %lu entries of %lu ways: the number of sets must be a power of two, "
+				"at most 2^20 entries and 4096 ways",
+				text, entries, ways);
 			return -EINVAL;
 		}
 		geometry->level[geometry->nr_levels].sets = (uint32_t)(entries / ways);
@@ -74,7 +75,8 @@ int tlb_parse(const char *text, struct tlb_geometry *geometry, char *err, size_t
 	if (!*at)
 		return 0;
 form:
-	snprintf(err, err_size, "'%s' is not of the form ENTRIES/WAYS[+ENTRIES/WAYS...][,untagged]", text);
+	snprintf(err, err_size, "'%s' is not of the form ENTRIES/WAYS[+ENTRIES/WAYS...][,untagged]",
+		 text);
 	return -EINVAL;
 }
 
@@ -101,7 +103,8 @@ void tlb_free(struct tlb *t)
 }
 
 /* The set that (level, page) falls into. */
-static struct entry *set_of(const struct tlb *t, const struct core *core, unsigned int level, uint64_t page)
+static struct entry *set_of(const struct tlb *t, const struct core *core, unsigned int level,
+			    uint64_t page)
 {
 	struct entry *base = core->entries;
 
@@ -115,7 +118,8 @@ static bool valid(const struct core *core, const struct entry *e)
 	return e->filled > core->flushed_seq;
 }
 
-static void touch(struct tlb *t, unsigned int cpu, uint32_t mm, uint64_t page, uint64_t seq, bool anew)
+static void touch(struct tlb *t, unsigned int cpu, uint32_t mm, uint64_t page, uint64_t seq,
+		  bool anew)
 {
 	struct core *core = &t->cores[cpu];
 

@@ -309,7 +309,9 @@ static inline void give_out(const struct trace *t, struct trace_record *rec, boo
 	rec->offset = c->page_offset;
 }
 
-/* trace_next() for all that is not plain: the first event, a page's first, a file in foreign order. */
+/*
+ * trace_next() for all that is not plain: the first event, a page's first, a file in foreign order.
+ */
 static __attribute__((noinline)) int next_special(struct trace *t, struct trace_record *rec,
 						  struct trace_error *err)
 {

@@ -123,8 +123,8 @@ int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *er
 void trace_progress(const struct trace *t, uint64_t *done, uint64_t *total);
 
 /*
- * After the last event: an identity of the whole file's bytes (see hash.h), of which the events' part
- * was taken while they were read. Returns 0, or a negative errno with ERR filled.
+ * After the last event: an identity of the whole file's bytes (see hash.h), of which the events'
+ * part was taken while they were read. Returns 0, or a negative errno with ERR filled.
  */
 int trace_hash(const struct trace *t, uint64_t *hash, struct trace_error *err);
 

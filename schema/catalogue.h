@@ -4,11 +4,11 @@
  * and how each is had on a kernel. tlbcapture enables from it, tlbreplay decodes by it. Everything
  * else in a recording is skipped and counted.
  *
- * A row is one place in the kernel: a tracepoint, or a function that a dynamic probe watches (entry,
- * return or both; a decoder tells them apart by the fields, a return probe has __probe_ret_ip).
- * Probes that we make ourselves are named after the function, in group "tlbr", the return probe with
- * "_ret" behind it: tlbr:handle_mm_fault, tlbr:handle_mm_fault_ret. TLBI instructions are in group
- * "tlbr_tlbi", named FUNCTION__OP__N.
+ * A row is one place in the kernel: a tracepoint, or a function that a dynamic probe watches
+ * (entry, return or both; a decoder tells them apart by the fields, a return probe has
+ * __probe_ret_ip). Probes that we make ourselves are named after the function, in group "tlbr", the
+ * return probe with "_ret" behind it: tlbr:handle_mm_fault, tlbr:handle_mm_fault_ret. TLBI
+ * instructions are in group "tlbr_tlbi", named FUNCTION__OP__N.
  */
 #ifndef SCHEMA_CATALOGUE_H
 #define SCHEMA_CATALOGUE_H
@@ -66,7 +66,8 @@ enum slot {
 	SLOT_MM2,     /* copy_page_range: the source (the parent); thread switch: active_mm */
 	SLOT_ADDR,    /* faulting or affected address */
 	SLOT_FLAGS,   /* FAULT_FLAG_* */
-	SLOT_UPC,     /* user pc of the registers the fault came with; 0 or a kernel address: none */
+	/* user pc of the registers the fault came with; 0 or a kernel address: none */
+	SLOT_UPC,
 	SLOT_RET,     /* return value */
 	SLOT_PTE,     /* page table entry before (entry probe) */
 	SLOT_ENTRY,   /* page table entry that is being set */
@@ -97,9 +98,9 @@ enum source_kind {
 };
 
 /*
- * Fetch texts are what probe events take, with two additions: "A|B" is the first that the kernel has
- * (of fetch_6_1: A on arm64, B on x86), and "bits(tlb->fullmm)" is the 32-bit word that holds a bit
- * field. A field with neither text is only ever read from other recordings.
+ * Fetch texts are what probe events take, with two additions: "A|B" is the first that the kernel
+ * has (of fetch_6_1: A on arm64, B on x86), and "bits(tlb->fullmm)" is the 32-bit word that holds a
+ * bit field. A field with neither text is only ever read from other recordings.
  */
 struct catalogue_field {
 	enum slot slot;
@@ -128,7 +129,8 @@ struct catalogue_row {
 	const char *without;       /* what a recording that lacks it cannot tell */
 	unsigned int profiles;     /* PROFILE_*; 0: FULL and SWAP */
 	const char *writes;        /* filter on its fields that keeps what MINIMAL is after */
-	bool return_alone;         /* no entry probe where the return probe can fetch the arguments */
+	/* no entry probe where the return probe can fetch the arguments */
+	bool return_alone;
 	bool sleeps;               /* many tasks may be in it at a time */
 	struct catalogue_field fields[10];
 };
@@ -170,8 +172,8 @@ struct tlbi_reach {
 bool tlbi_is_group(const char *system);
 
 /*
- * Takes an event's name apart: FUNCTION__OP__N, or FUNCTION_OP_N of earlier recordings. FUNCTION gets
- * the text before the operation. Returns false if no operation can be found in it.
+ * Takes an event's name apart: FUNCTION__OP__N, or FUNCTION_OP_N of earlier recordings. FUNCTION
+ * gets the text before the operation. Returns false if no operation can be found in it.
  */
 bool tlbi_parse_name(const char *name, char *function, size_t function_size, struct tlbi_op *op);
 
@@ -184,14 +186,14 @@ void tlbi_decode(const struct tlbi_op *op, uint64_t operand, unsigned int page_s
 		 struct tlbi_reach *reach);
 
 /*
- * The decision point that a TLBI in FUNCTION serves, if the function alone tells it: *CONTEXT is set
- * where the surrounding events must tell (a gather, or a helper that many call). Unknown functions
- * give NR_POINTS without context.
+ * The decision point that a TLBI in FUNCTION serves, if the function alone tells it: *CONTEXT is
+ * set where the surrounding events must tell (a gather, or a helper that many call). Unknown
+ * functions give NR_POINTS without context.
  */
 enum tlbi_context { TLBI_SITE_PLAIN, TLBI_SITE_GATHER, TLBI_SITE_UPGRADE, TLBI_SITE_CLEAR_FLUSH,
 		    TLBI_SITE_RANGE, TLBI_SITE_UNKNOWN };
-enum point tlbi_site_point(const char *function, const struct tlbi_op *op, enum tlbi_context *context,
-			   enum level *level);
+enum point tlbi_site_point(const char *function, const struct tlbi_op *op,
+			   enum tlbi_context *context, enum level *level);
 
 /* Text of a tlb:tlb_flush reason (enum tlb_flush_reason); NULL for a number nobody here knows. */
 const char *tlb_flush_reason_name(uint64_t reason);

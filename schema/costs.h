@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Cost presets: what one invalidation, one interrupt, one fault costs on a kind of machine, each with
- * bounds and a source. What nobody has measured says so.
+ * Cost presets: what one invalidation, one interrupt, one fault costs on a kind of machine, each
+ * with bounds and a source. What nobody has measured says so.
  */
 #ifndef SCHEMA_COSTS_H
 #define SCHEMA_COSTS_H
@@ -12,7 +12,8 @@ const char *cost_trust_name(enum cost_trust trust);
 
 enum cost_item_id {
 	COST_FLUSH_LOCAL,      /* per invalidation on this CPU, its barrier included */
-	COST_FLUSH_BROADCAST,  /* per broadcast invalidation, its barrier included, on the CPU issuing it */
+	/* per broadcast invalidation, its barrier included, on the CPU issuing it */
+	COST_FLUSH_BROADCAST,
 	COST_VICTIM_BROADCAST, /* per broadcast and other CPU: what it stalls */
 	COST_IPI_SEND,         /* per shootdown, on the CPU asking for it: first target answered */
 	COST_IPI_TARGET,       /* per further target, on the CPU asking for it */

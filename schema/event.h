@@ -23,13 +23,15 @@ enum event_kind {
 
 enum {
 	EVENT_WRITE = 1 << 0,    /* the fault was a write */
-	EVENT_REMOTE = 1 << 1,   /* on behalf of another mm, or without user registers: fills no TLB */
+	/* on behalf of another mm, or without user registers: fills no TLB */
+	EVENT_REMOTE = 1 << 1,
 	EVENT_TRIED = 1 << 2,    /* FAULT_FLAG_TRIED: the fault is a repetition */
 	EVENT_TABLES = 1 << 3,   /* page tables were freed */
 	EVENT_FROM_TLBI = 1 << 4, /* the invalidation itself is the only evidence of this point */
 	EVENT_UP = 1 << 5,       /* protect: the new permission allows more */
 	EVENT_SAMPLED = 1 << 6,  /* access: one of a sample, most are not recorded */
-	EVENT_MAYBE = 1 << 7,    /* the point was reached, but whether there was anything to flush is open */
+	/* the point was reached, but whether there was anything to flush is open */
+	EVENT_MAYBE = 1 << 7,
 };
 
 /*

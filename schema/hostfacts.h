@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the host was and what could not be recorded: lines that tlbcapture writes into the trace through
- * trace_marker, beside the task snapshot (snapshot.h) and in the same way: whole lines, the header line
- * first in every marker, the end line in a marker of its own.
+ * What the host was and what could not be recorded: lines that tlbcapture writes into the trace
+ * through trace_marker, beside the task snapshot (snapshot.h) and in the same way: whole lines, the
+ * header line first in every marker, the end line in a marker of its own.
  *
  *   tlbr.host 1
  *   KEY VALUE
  *   ...
  *   tlbr.host.end COUNT
  *
- * A key has no blanks, and may come more than once ("missing" does); the value goes to the end of the
- * line. Readers skip keys that they do not know. The keys:
+ * A key has no blanks, and may come more than once ("missing" does); the value goes to the end of
+ * the line. Readers skip keys that they do not know. The keys:
  *
  *   kernel, machine            release; x86_64 or aarch64
  *   cpu                        model, or implementer and part

@@ -51,7 +51,8 @@ bool snapshot_parse(const char *line, size_t size, struct snapshot_task *task)
 	text[size] = '\0';
 	comm[0] = '\0';
 	int got = sscanf(text, "%d %d %d %c %63s", &task->tid, &task->tgid, &task->mm, &kind, comm);
-	if (got < 4 || task->tid < 0 || task->tgid < 0 || task->mm < 0 || (kind != 'k' && kind != 'u'))
+	if (got < 4 || task->tid < 0 || task->tgid < 0 || task->mm < 0 ||
+	    (kind != 'k' && kind != 'u'))
 		return false;
 	task->kernel = kind == 'k';
 	for (const char *c = comm; *c; c++) {

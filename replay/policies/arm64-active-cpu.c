@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * arm64-active-cpu: the kernel keeps with each mm the one CPU that it has ever run on, or "several".
- * While it is the CPU that flushes, no other can hold an entry and the flush stays at home. Once a
- * second CPU has loaded the mm it is "several" for good.
+ * arm64-active-cpu: the kernel keeps with each mm the one CPU that it has ever run on, or
+ * "several". While it is the CPU that flushes, no other can hold an entry and the flush stays at
+ * home. Once a second CPU has loaded the mm it is "several" for good.
  */
 #include "replay/policies/arm64.h"
 #include "replay/policies/sets.h"
@@ -28,19 +28,22 @@ const struct policy policy_arm64_active_cpu = {
 	.summary = "as arm64-broadcast, but local while the mm has only ever run on this CPU",
 	.source = "series \"arm64: tlbflush: Don't broadcast if mm was only active on local cpu\" "
 		  "(linux-arm-kernel, RFC August 2025, v2 May 2026)",
-	.omits = "that a rollover of the ASIDs makes an mm local again (a companion patch), the stronger "
+	.omits = "that a rollover of the ASIDs makes an mm local again (a companion patch), the "
+		 "stronger "
 		 "barrier of a local flush, CPUs that the mm ran on before the recording; and what "
 		 "arm64-broadcast omits",
-	.beyond = "every flush of a user mm that has been loaded on this CPU alone is local; " ARM64_BEYOND,
+	.beyond = "every flush of a user mm that has been loaded on this CPU alone is "
+		  "local; " ARM64_BEYOND,
 	.flags = POLICY_BREAKS_FIRST,
 	.hooked = ARM64_HOOKED,
 	.params = arm64_params,
 	.params_size = sizeof(struct arm64_params),
 	.state_size = sizeof(struct arm64_state),
-	.table = {
-		ARM64_UPGRADE_ROWS,
-		ARM64_SHARED_ROWS,
-	},
+	.table =
+		{
+			ARM64_UPGRADE_ROWS,
+			ARM64_SHARED_ROWS,
+		},
 	.decide = decide,
 	.forget = arm64_forget,
 };

@@ -2,8 +2,9 @@
 /*
  * arm64-broadcast: what arm64 kernels did up to and including 6.18.
  *
- * Every change to a present entry is followed by a TLBI that the interconnect broadcasts to all CPUs
- * and a DSB ISH that waits for all of them, the harmless change from read-only to writable included.
+ * Every change to a present entry is followed by a TLBI that the interconnect broadcasts to all
+ * CPUs and a DSB ISH that waits for all of them, the harmless change from read-only to writable
+ * included.
  */
 #include "replay/policies/arm64.h"
 
@@ -13,7 +14,8 @@ const struct policy policy_arm64_broadcast = {
 	.summary = "arm64 as released: every change broadcasts a TLBI, write upgrades too",
 	.source = "Linux 6.12: arch/arm64/mm/fault.c __ptep_set_access_flags(), "
 		  "arch/arm64/include/asm/tlbflush.h, tlb.h",
-	.omits = "erratum 2645198, the interrupts to every CPU at a collapse, ASIDs that were in use before "
+	.omits = "erratum 2645198, the interrupts to every CPU at a collapse, ASIDs that were in "
+		 "use before "
 		 "the recording",
 	.beyond = ARM64_BEYOND,
 	.flags = POLICY_BREAKS_FIRST,
@@ -21,10 +23,11 @@ const struct policy policy_arm64_broadcast = {
 	.params = arm64_params,
 	.params_size = sizeof(struct arm64_params),
 	.state_size = sizeof(struct arm64_state),
-	.table = {
-		ARM64_UPGRADE_ROWS,
-		ARM64_SHARED_ROWS,
-	},
+	.table =
+		{
+			ARM64_UPGRADE_ROWS,
+			ARM64_SHARED_ROWS,
+		},
 	.decide = arm64_decide,
 	.forget = arm64_forget,
 };

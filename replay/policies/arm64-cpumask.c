@@ -20,12 +20,24 @@ struct cpumask_params {
 
 static const struct param cpumask_params[] = {
 	ARM64_PARAMS,
-	{.name = "local_max", .type = PARAM_COUNT, .offset = offsetof(struct cpumask_params, local_max),
-	 .unit = "CPUs", .def = 1, .min = 0, .max = 1,
-	 .help = "an mm that has run on no more CPUs than this, and on no other, is flushed locally (0: never)"},
-	{.name = "ipi_max", .type = PARAM_COUNT, .offset = offsetof(struct cpumask_params, ipi_max),
-	 .unit = "CPUs", .def = 3, .min = 0, .max = 65536,
-	 .help = "an mm that has run on no more CPUs than this is flushed by interrupts to them (assumed: "
+	{.name = "local_max",
+	 .type = PARAM_COUNT,
+	 .offset = offsetof(struct cpumask_params, local_max),
+	 .unit = "CPUs",
+	 .def = 1,
+	 .min = 0,
+	 .max = 1,
+	 .help = "an mm that has run on no more CPUs than this, and on no other, is flushed "
+		 "locally (0: never)"},
+	{.name = "ipi_max",
+	 .type = PARAM_COUNT,
+	 .offset = offsetof(struct cpumask_params, ipi_max),
+	 .unit = "CPUs",
+	 .def = 3,
+	 .min = 0,
+	 .max = 65536,
+	 .help = "an mm that has run on no more CPUs than this is flushed by interrupts to them "
+		 "(assumed: "
 		 "where it pays is for the cost presets to say; 0: never)"},
 	PARAM_END,
 };
@@ -59,23 +71,29 @@ static void decide(const struct policy_view *view, const void *params, void *sta
 const struct policy policy_arm64_cpumask = {
 	.api = POLICY_API,
 	.name = "arm64-cpumask",
-	.summary = "arm64 with a mask: none, local, interrupts or broadcast by how many CPUs the mm has run on",
-	.source = "\"arm64: tlb: skip tlbi broadcast\" v2 (linux-arm-kernel, February 2020), and for the "
+	.summary = "arm64 with a mask: none, local, interrupts or broadcast by how many CPUs the "
+		   "mm has run on",
+	.source = "\"arm64: tlb: skip tlbi broadcast\" v2 (linux-arm-kernel, February 2020), and "
+		  "for the "
 		  "interrupts \"arm64: Implement IPI based TLB invalidation\" (August 2016) and "
 		  "CONFIG_ARM64_TLBI_IPI (Fujitsu, 2019)",
-	.omits = "that the series counts the CPUs which run the mm at the moment and flushes at a later "
-		 "switch, the cost of keeping the mask, CPUs that the mm ran on before the recording; and "
+	.omits = "that the series counts the CPUs which run the mm at the moment and flushes at a "
+		 "later "
+		 "switch, the cost of keeping the mask, CPUs that the mm ran on before the "
+		 "recording; and "
 		 "what arm64-broadcast omits",
-	.beyond = "the number of CPUs that the mm has been loaded on chooses the scope of every user flush; " ARM64_BEYOND,
+	.beyond = "the number of CPUs that the mm has been loaded on chooses the scope of every "
+		  "user flush; " ARM64_BEYOND,
 	.flags = POLICY_BREAKS_FIRST,
 	.hooked = ARM64_HOOKED,
 	.params = cpumask_params,
 	.params_size = sizeof(struct cpumask_params),
 	.state_size = sizeof(struct arm64_state),
-	.table = {
-		ARM64_UPGRADE_ROWS,
-		ARM64_SHARED_ROWS,
-	},
+	.table =
+		{
+			ARM64_UPGRADE_ROWS,
+			ARM64_SHARED_ROWS,
+		},
 	.decide = decide,
 	.forget = arm64_forget,
 };

@@ -102,10 +102,12 @@ static bool over_limit(const struct policy_view *view, const struct arm64_params
 	if (event->point == POINT_KERNEL)
 		return event->pages > entries;
 	/* move_page_tables() always goes by pages, except for hugetlb. */
-	if (event->level == LEVEL_HUGETLB || (event->level == LEVEL_PMD && event->point != POINT_MREMAP)) {
+	if (event->level == LEVEL_HUGETLB ||
+	    (event->level == LEVEL_PMD && event->point != POINT_MREMAP)) {
 		uint64_t first = event->addr >> view->page_shift;
 
-		strides = ((first + event->pages - 1) >> entries_shift) - (first >> entries_shift) + 1;
+		strides = ((first + event->pages - 1) >> entries_shift) - (first >> entries_shift) +
+			  1;
 	}
 	return (!params->range_ops && strides >= entries) || event->pages > UINT64_C(1) << 21;
 }
@@ -116,8 +118,8 @@ static void overlay(const struct arm64_params *params, const struct tlb_event *e
 	unsigned int times = act->times ? act->times : 1;
 
 	/* arch_tlbbatch_should_defer() */
-	if ((event->point == POINT_RECLAIM || event->point == POINT_MIGRATE) && act->wait == WAIT_BATCHED &&
-	    (!params->reclaim_batching || params->repeat_tlbi))
+	if ((event->point == POINT_RECLAIM || event->point == POINT_MIGRATE) &&
+	    act->wait == WAIT_BATCHED && (!params->reclaim_batching || params->repeat_tlbi))
 		act->wait = WAIT_SYNC;
 	if (params->guest && act->scope == SCOPE_LOCAL)
 		act->scope = SCOPE_BROADCAST;
@@ -138,7 +140,8 @@ void arm64_decide(const struct policy_view *view, const void *params, void *stat
 	if (event->point == POINT_SWITCH) {
 		if (switch_flushes(state, view, own, event->mm, event->cpu))
 			cell->act[0] = (struct policy_action)L(ALL, 0);
-	} else if (event->point == POINT_BATCH_PENDING && (!own->reclaim_batching || own->repeat_tlbi)) {
+	} else if (event->point == POINT_BATCH_PENDING &&
+		   (!own->reclaim_batching || own->repeat_tlbi)) {
 		/* No batch, nothing pending. */
 		*cell = (struct policy_cell){0};
 		return;

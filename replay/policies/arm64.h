@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the arm64 policies share, after Linux 6.12 (arch/arm64/include/asm/tlbflush.h and tlb.h,
- * arch/arm64/mm/context.c, mm/memory.c, mm/mprotect.c, kernel/fork.c): every row of the table in which
- * most of them do not differ, the limits at which a range becomes the whole address space, and the
- * overlays, which are properties of a machine rather than of a policy.
+ * arch/arm64/mm/context.c, mm/memory.c, mm/mprotect.c, kernel/fork.c): every row of the table in
+ * which most of them do not differ, the limits at which a range becomes the whole address space,
+ * and the overlays, which are properties of a machine rather than of a policy.
  *
- * Parameters and state of a policy that uses arm64_decide() or arm64_overlays() begin with those here.
+ * Parameters and state of a policy that uses arm64_decide() or arm64_overlays() begin with those
+ * here.
  */
 #ifndef POLICIES_ARM64_H
 #define POLICIES_ARM64_H
@@ -19,7 +20,10 @@
 #define WALK      ACT_NOTIFY
 
 /* clang-format off */
-/* Write upgrades, as up to 6.18. A reuse unfolds a contpte block first, which needs break before make. */
+/*
+ * Write upgrades, as up to 6.18. A reuse unfolds a contpte block first, which needs break before
+ * make.
+ */
 #define ARM64_UPGRADE_ROWS                                                                         \
 	[POINT_WP_REUSE] = {                                                                       \
 		[LEVEL_PTE] = {{B(PAGE, LEAF)}},                                                   \

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * deferred: flush here at once, leave a note for the other CPUs, and go on. They sweep at their next
- * timer tick or switch, and the pages are not given to anybody else before all have.
+ * deferred: flush here at once, leave a note for the other CPUs, and go on. They sweep at their
+ * next timer tick or switch, and the pages are not given to anybody else before all have.
  *
  *	CPU 0   munmap: flush, note | ................. | pages are free
  *	CPU 1   ....reads the page: still mapped here . | tick: flush
  *
- * That is right for what only frees. A page that is copied or moved must not be written meanwhile, so
- * those flushes stay as they are on x86. Of taking a permission away (mprotect, the write protection of
- * a fork, mremap, cleaning) the paper says that it must not wait; here it does unless lazy_protect is
- * off, which makes the window visible.
+ * That is right for what only frees. A page that is copied or moved must not be written meanwhile,
+ * so those flushes stay as they are on x86. Of taking a permission away (mprotect, the write
+ * protection of a fork, mremap, cleaning) the paper says that it must not wait; here it does unless
+ * lazy_protect is off, which makes the window visible.
  */
 #include "replay/policies/sets.h"
 #include "replay/policies/x86.h"
@@ -27,12 +27,23 @@ struct deferred_params {
 
 static const struct param deferred_params[] = {
 	X86_PARAMS,
-	{.name = "tick", .type = PARAM_TIME, .offset = offsetof(struct deferred_params, tick), .unit = "ns",
-	 .def = 1e6, .min = 1, .max = 1e9,
+	{.name = "tick",
+	 .type = PARAM_TIME,
+	 .offset = offsetof(struct deferred_params, tick),
+	 .unit = "ns",
+	 .def = 1e6,
+	 .min = 1,
+	 .max = 1e9,
 	 .help = "period of the timer tick at which a CPU sweeps at the latest (1/CONFIG_HZ)"},
-	{.name = "lazy_protect", .type = PARAM_BOOL,
-	 .offset = offsetof(struct deferred_params, lazy_protect), .unit = "", .def = 1, .min = 0, .max = 1,
-	 .help = "flushes that take a permission away wait, too; off: those are synchronous, as in the paper"},
+	{.name = "lazy_protect",
+	 .type = PARAM_BOOL,
+	 .offset = offsetof(struct deferred_params, lazy_protect),
+	 .unit = "",
+	 .def = 1,
+	 .min = 0,
+	 .max = 1,
+	 .help = "flushes that take a permission away wait, too; off: those are synchronous, as in "
+		 "the paper"},
 	PARAM_END,
 };
 
@@ -77,9 +88,11 @@ static void decide(const struct policy_view *view, const void *params, void *sta
 const struct policy policy_deferred = {
 	.api = POLICY_API,
 	.name = "deferred",
-	.summary = "x86 where other CPUs flush at their next tick or switch, and pages are freed only then",
+	.summary = "x86 where other CPUs flush at their next tick or switch, and pages are freed "
+		   "only then",
 	.source = "LATR: Kumar et al., \"LATR: Lazy Translation Coherence\", ASPLOS 2018",
-	.omits = "the cost of noting and sweeping, the limit on notes (64 per CPU, then interrupts), the memory "
+	.omits = "the cost of noting and sweeping, the limit on notes (64 per CPU, then "
+		 "interrupts), the memory "
 		 "that waits to be freed; and what x86 omits",
 	.beyond = "nothing is left for later if no other CPU has the mm loaded; " X86_BEYOND,
 	.flags = POLICY_REWALKS,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sharers: an oracle that knows which CPUs hold an entry and flushes those, and no others. Where tables
- * are freed, the CPUs that have the mm loaded may walk them and are flushed as well. No kernel can do
- * it; what remains is what safety costs at least.
+ * sharers: an oracle that knows which CPUs hold an entry and flushes those, and no others. Where
+ * tables are freed, the CPUs that have the mm loaded may walk them and are flushed as well. No
+ * kernel can do it; what remains is what safety costs at least.
  *
- * Its CPUs walk again after a permission fault, so a change that only allows more needs no flush; with
- * upgrades=on the holders are flushed there, too, and no spurious fault is left.
+ * Its CPUs walk again after a permission fault, so a change that only allows more needs no flush;
+ * with upgrades=on the holders are flushed there, too, and no spurious fault is left.
  */
 #include "replay/policies/sets.h"
 
@@ -18,9 +18,15 @@ struct sharers_params {
 };
 
 static const struct param sharers_params[] = {
-	{.name = "upgrades", .type = PARAM_BOOL, .offset = offsetof(struct sharers_params, upgrades),
-	 .unit = "", .def = 0, .min = 0, .max = 1,
-	 .help = "holders are also flushed where the entry allows more from now on; off: they find out by a "
+	{.name = "upgrades",
+	 .type = PARAM_BOOL,
+	 .offset = offsetof(struct sharers_params, upgrades),
+	 .unit = "",
+	 .def = 0,
+	 .min = 0,
+	 .max = 1,
+	 .help = "holders are also flushed where the entry allows more from now on; off: they find "
+		 "out by a "
 		 "fault"},
 	PARAM_END,
 };

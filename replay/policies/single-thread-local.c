@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * single-thread-local: while an mm has one user, a flush by that user stays on its CPU and marks the mm
- * as out of date on all others. A CPU that switches to an mm with its mark set flushes it first.
+ * single-thread-local: while an mm has one user, a flush by that user stays on its CPU and marks
+ * the mm as out of date on all others. A CPU that switches to an mm with its mark set flushes it
+ * first.
  *
- * What is wrong with it, and why it is kept: a kernel thread on the CPU that the user left still has
- * the mm loaded. That CPU may walk its tables, also freed ones; and a user that comes back there does
- * not switch, so that the mark is not looked at.
+ * What is wrong with it, and why it is kept: a kernel thread on the CPU that the user left still
+ * has the mm loaded. That CPU may walk its tables, also freed ones; and a user that comes back
+ * there does not switch, so that the mark is not looked at.
  *
  *	CPU 0   user reads P | migrates away, a kernel thread runs |  user is back: P is stale
  *	CPU 1                |  user unmaps P, flushes here only   |
@@ -67,10 +68,12 @@ static void decide(const struct policy_view *view, const void *params, void *sta
 			cell->act[0] = (struct policy_action)L(MM, 0);
 			set_put(marks, cpu, false);
 		}
-	} else if (event->users == 1 && event->sure.estimate && arm64_user_action(event, &cell->act[0]) &&
+	} else if (event->users == 1 && event->sure.estimate &&
+		   arm64_user_action(event, &cell->act[0]) &&
 		   set_has(view->loaded(view, event->mm), cpu) && !set_has(view->lazy(view), cpu) &&
 		   mark_others(s, view, event->mm, cpu)) {
-		for (unsigned int i = 0; i < POLICY_ACTIONS && cell->act[i].scope != SCOPE_NONE; i++)
+		for (unsigned int i = 0; i < POLICY_ACTIONS && cell->act[i].scope != SCOPE_NONE;
+		     i++)
 			cell->act[i].scope = SCOPE_LOCAL;
 	}
 	arm64_decide(view, params, state, event, cell);
@@ -96,21 +99,26 @@ static void forget(void *state, uint32_t mm)
 const struct policy policy_single_thread_local = {
 	.api = POLICY_API,
 	.name = "single-thread-local",
-	.summary = "as arm64-broadcast, but local while the mm has one user; a control that is unsafe in corners",
-	.source = "RFC \"arm64: tlb: skip tlbi broadcast for single threaded TLB flushes\" (linux-arm-kernel, "
-		  "February 2020), and the objection to it there: kernel threads that keep the mm loaded",
+	.summary = "as arm64-broadcast, but local while the mm has one user; a control that is "
+		   "unsafe in corners",
+	.source = "RFC \"arm64: tlb: skip tlbi broadcast for single threaded TLB flushes\" "
+		  "(linux-arm-kernel, "
+		  "February 2020), and the objection to it there: kernel threads that keep the mm "
+		  "loaded",
 	.omits = "what arm64-broadcast omits",
-	.beyond = "while the mm has one user its flushes are local and mark it on the other CPUs, which flush "
+	.beyond = "while the mm has one user its flushes are local and mark it on the other CPUs, "
+		  "which flush "
 		  "it when they switch to it; " ARM64_BEYOND,
 	.flags = POLICY_BREAKS_FIRST,
 	.hooked = ARM64_HOOKED,
 	.params = arm64_params,
 	.params_size = sizeof(struct arm64_params),
 	.state_size = sizeof(struct single_state),
-	.table = {
-		ARM64_UPGRADE_ROWS,
-		ARM64_SHARED_ROWS,
-	},
+	.table =
+		{
+			ARM64_UPGRADE_ROWS,
+			ARM64_SHARED_ROWS,
+		},
 	.decide = decide,
 	.forget = forget,
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * x86-invlpgb: AMD's broadcast invalidation. An mm that is found active on more than three CPUs gets
- * one ASID for all CPUs, and is flushed by INVLPGB and TLBSYNC from then on: no interrupt, nothing to
- * catch up with at a switch. It is looked at now and then, after a flush that had to interrupt.
+ * x86-invlpgb: AMD's broadcast invalidation. An mm that is found active on more than three CPUs
+ * gets one ASID for all CPUs, and is flushed by INVLPGB and TLBSYNC from then on: no interrupt,
+ * nothing to catch up with at a switch. It is looked at now and then, after a flush that had to
+ * interrupt.
  *
- * Reclaim's batch ends with one broadcast over all address spaces, and kernel ranges are broadcast, too.
+ * Reclaim's batch ends with one broadcast over all address spaces, and kernel ranges are broadcast,
+ * too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +24,37 @@ struct invlpgb_params {
 
 static const struct param invlpgb_params[] = {
 	X86_PARAMS,
-	{.name = "active", .type = PARAM_COUNT, .offset = offsetof(struct invlpgb_params, active),
-	 .unit = "CPUs", .def = 3, .min = 0, .max = 65536,
+	{.name = "active",
+	 .type = PARAM_COUNT,
+	 .offset = offsetof(struct invlpgb_params, active),
+	 .unit = "CPUs",
+	 .def = 3,
+	 .min = 0,
+	 .max = 65536,
 	 .help = "an mm that runs on more CPUs than this when it is looked at gets a global ASID"},
-	{.name = "sample", .type = PARAM_COUNT, .offset = offsetof(struct invlpgb_params, sample),
-	 .unit = "jiffies", .def = 32, .min = 1, .max = 1e6,
+	{.name = "sample",
+	 .type = PARAM_COUNT,
+	 .offset = offsetof(struct invlpgb_params, sample),
+	 .unit = "jiffies",
+	 .def = 32,
+	 .min = 1,
+	 .max = 1e6,
 	 .help = "a task looks in one jiffy of so many, which one by its pid (1: at every flush)"},
-	{.name = "jiffy", .type = PARAM_TIME, .offset = offsetof(struct invlpgb_params, jiffy),
-	 .unit = "ns", .def = 4e6, .min = 1e5, .max = 1e9, .help = "1/CONFIG_HZ"},
-	{.name = "op_pages", .type = PARAM_COUNT, .offset = offsetof(struct invlpgb_params, op_pages),
-	 .unit = "pages", .def = 8, .min = 1, .max = 65536,
+	{.name = "jiffy",
+	 .type = PARAM_TIME,
+	 .offset = offsetof(struct invlpgb_params, jiffy),
+	 .unit = "ns",
+	 .def = 4e6,
+	 .min = 1e5,
+	 .max = 1e9,
+	 .help = "1/CONFIG_HZ"},
+	{.name = "op_pages",
+	 .type = PARAM_COUNT,
+	 .offset = offsetof(struct invlpgb_params, op_pages),
+	 .unit = "pages",
+	 .def = 8,
+	 .min = 1,
+	 .max = 65536,
 	 .help = "strides that one INVLPGB reaches (CPUID 8000_0008h, EDX[15:0] + 1)"},
 	PARAM_END,
 };
@@ -128,22 +151,27 @@ static void forget(void *state, uint32_t mm)
 const struct policy policy_x86_invlpgb = {
 	.api = POLICY_API,
 	.name = "x86-invlpgb",
-	.summary = "x86 with INVLPGB: an mm active on more than 3 CPUs is broadcast to, without interrupts",
+	.summary = "x86 with INVLPGB: an mm active on more than 3 CPUs is broadcast to, without "
+		   "interrupts",
 	.source = "Linux 6.15: arch/x86/mm/tlb.c consider_global_asid(), broadcast_tlb_flush(), "
 		  "arch_tlbbatch_flush() (series \"AMD broadcast TLB invalidation\", 2025)",
-	.omits = "the interrupts to CPUs that still use the old ASID after an mm got its global one, running "
-		 "out of global ASIDs, where in its 32 jiffies the recorded host stood, KPTI's second PCID, "
+	.omits = "the interrupts to CPUs that still use the old ASID after an mm got its global "
+		 "one, running "
+		 "out of global ASIDs, where in its 32 jiffies the recorded host stood, KPTI's "
+		 "second PCID, "
 		 "trimming of the mask",
-	.beyond = "an mm with a global ASID is broadcast to, and needs no flush at a switch; batches and kernel "
+	.beyond = "an mm with a global ASID is broadcast to, and needs no flush at a switch; "
+		  "batches and kernel "
 		  "ranges are broadcast for all; " X86_BEYOND,
 	.flags = POLICY_REWALKS,
 	.hooked = X86_HOOKED,
 	.params = invlpgb_params,
 	.params_size = sizeof(struct invlpgb_params),
 	.state_size = sizeof(struct invlpgb_state),
-	.table = {
-		X86_ROWS,
-	},
+	.table =
+		{
+			X86_ROWS,
+		},
 	.decide = decide,
 	.forget = forget,
 };

@@ -3,10 +3,10 @@
  * x86: interrupts to the CPUs in the mm's mask, and nothing at all for an upgrade: an x86 CPU drops
  * the entry that a permission fault came from, and re-walks.
  *
- * Three things are more than a table. A range over the ceiling becomes a full flush. Reclaim batches
- * only where another CPU must be interrupted. And a CPU that switches to an mm flushes what it has of
- * it if its slot (PCID) went to another mm meanwhile, or if the mm's generation has moved on: for that
- * the hook keeps six slots per CPU and a generation per mm, as choose_new_asid() and
+ * Three things are more than a table. A range over the ceiling becomes a full flush. Reclaim
+ * batches only where another CPU must be interrupted. And a CPU that switches to an mm flushes what
+ * it has of it if its slot (PCID) went to another mm meanwhile, or if the mm's generation has moved
+ * on: for that the hook keeps six slots per CPU and a generation per mm, as choose_new_asid() and
  * switch_mm_irqs_off() do.
  */
 #include "replay/policies/x86.h"
@@ -54,8 +54,8 @@ static bool cpus_ready(struct x86_state *s, const struct policy_view *view)
 }
 
 /* The mm is loaded on a CPU: does that CPU have to flush? */
-static bool switch_flushes(struct x86_state *s, const struct x86_params *params, struct x86_cpu *cpu,
-			   uint32_t mm)
+static bool switch_flushes(struct x86_state *s, const struct x86_params *params,
+			   struct x86_cpu *cpu, uint32_t mm)
 {
 	uint32_t generation = *generation_of(s, mm);
 	bool flush;
@@ -68,7 +68,9 @@ static bool switch_flushes(struct x86_state *s, const struct x86_params *params,
 		cpu->current = i;
 		return flush;
 	}
-	/* Without tags the mm that never left (a thread of the same process) still needs nothing. */
+	/*
+	 * Without tags the mm that never left (a thread of the same process) still needs nothing.
+	 */
 	if (!params->pcid && cpu->slots[0].mm == mm && cpu->slots[0].generation == generation)
 		return false;
 	uint32_t at = params->pcid ? cpu->next++ % (uint32_t)params->slots : 0;
@@ -78,8 +80,9 @@ static bool switch_flushes(struct x86_state *s, const struct x86_params *params,
 }
 
 /*
- * A flush of the mm: the CPUs that run it are up to date afterwards, all others are behind. A lazy CPU
- * that is interrupted leaves the mm instead of flushing it, and finds itself behind when it comes back.
+ * A flush of the mm: the CPUs that run it are up to date afterwards, all others are behind. A lazy
+ * CPU that is interrupted leaves the mm instead of flushing it, and finds itself behind when it
+ * comes back.
  */
 static void bump(struct x86_state *s, const struct policy_view *view, uint32_t mm)
 {
@@ -92,7 +95,8 @@ static void bump(struct x86_state *s, const struct policy_view *view, uint32_t m
 		uint64_t reached = active[w];
 
 		while (reached) {
-			struct x86_cpu *cpu = &s->cpus[w * 64 + (unsigned int)__builtin_ctzll(reached)];
+			struct x86_cpu *cpu =
+				&s->cpus[w * 64 + (unsigned int)__builtin_ctzll(reached)];
 
 			reached &= reached - 1;
 			if (cpu->slots[cpu->current].mm == mm)
@@ -103,7 +107,9 @@ static void bump(struct x86_state *s, const struct policy_view *view, uint32_t m
 
 uint64_t x86_strides(const struct policy_view *view, const struct tlb_event *event)
 {
-	/* A gather that has freed tables counts by the pages it unmapped, flush_tlb_range() always. */
+	/*
+	 * A gather that has freed tables counts by the pages it unmapped, flush_tlb_range() always.
+	 */
 	static const uint32_t gathers = POINT_BIT(POINT_UNMAP) | POINT_BIT(POINT_PROTECT) |
 					POINT_BIT(POINT_PROT_NONE_RW) | POINT_BIT(POINT_NUMA);
 	bool blocks = event->level == LEVEL_HUGETLB ||
@@ -116,7 +122,8 @@ uint64_t x86_strides(const struct policy_view *view, const struct tlb_event *eve
 static bool defers(const struct policy_view *view, const struct x86_params *params,
 		   const struct tlb_event *event)
 {
-	return params->reclaim_batching && set_others(view, view->loaded(view, event->mm), event->cpu);
+	return params->reclaim_batching &&
+	       set_others(view, view->loaded(view, event->mm), event->cpu);
 }
 
 void x86_decide(const struct policy_view *view, const void *params, void *state,
@@ -126,8 +133,10 @@ void x86_decide(const struct policy_view *view, const void *params, void *state,
 	struct x86_state *s = state;
 
 	if (event->point == POINT_SWITCH) {
-		if (event->mm && cpus_ready(s, view) && switch_flushes(s, own, &s->cpus[event->cpu], event->mm))
-			cell->act[0] = (struct policy_action){.scope = SCOPE_LOCAL, .reach = REACH_MM};
+		if (event->mm && cpus_ready(s, view) &&
+		    switch_flushes(s, own, &s->cpus[event->cpu], event->mm))
+			cell->act[0] =
+				(struct policy_action){.scope = SCOPE_LOCAL, .reach = REACH_MM};
 		return;
 	}
 	if (event->point == POINT_BATCH_PENDING && !own->reclaim_batching) {
@@ -165,7 +174,8 @@ const struct policy policy_x86 = {
 	.summary = "x86: interrupts to the CPUs in the mm's mask, nothing at write upgrades",
 	.source = "Linux 6.12: arch/x86/mm/tlb.c flush_tlb_mm_range(), switch_mm_irqs_off(), "
 		  "arch/x86/include/asm/tlbflush.h flush_tlb_fix_spurious_fault()",
-	.omits = "INVLPGB, KPTI's second PCID, paravirtual flushes, trimming of the mask by newer kernels, the "
+	.omits = "INVLPGB, KPTI's second PCID, paravirtual flushes, trimming of the mask by newer "
+		 "kernels, the "
 		 "interrupts to every CPU at a collapse",
 	.beyond = X86_BEYOND,
 	.flags = POLICY_REWALKS,
@@ -173,9 +183,10 @@ const struct policy policy_x86 = {
 	.params = x86_params,
 	.params_size = sizeof(struct x86_params),
 	.state_size = sizeof(struct x86_state),
-	.table = {
-		X86_ROWS,
-	},
+	.table =
+		{
+			X86_ROWS,
+		},
 	.decide = x86_decide,
 	.forget = x86_forget,
 };

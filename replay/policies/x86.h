@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the x86 policies share, after Linux 6.12 (arch/x86/mm/tlb.c, arch/x86/include/asm/tlbflush.h):
- * the rows, the ceiling above which a range becomes a full flush, the tagged address spaces of a CPU
- * with their generations, and batching in reclaim.
+ * What the x86 policies share, after Linux 6.12 (arch/x86/mm/tlb.c,
+ * arch/x86/include/asm/tlbflush.h):
+ * the rows, the ceiling above which a range becomes a full flush, the tagged address spaces of a
+ * CPU with their generations, and batching in reclaim.
  *
  * Parameters and state of a policy that uses x86_decide() begin with those here.
  */
@@ -16,7 +17,9 @@
 #define I_BATCH(r) {.scope = SCOPE_MASK, .reach = REACH_##r, .wait = WAIT_BATCHED, .flags = ACT_NOTIFY}
 
 /* clang-format off */
-/* Points whose flush no policy here puts off or leaves out. contpte: no such level, plain entries. */
+/*
+ * Points whose flush no policy here puts off or leaves out. contpte: no such level, plain entries.
+ */
 #define X86_COPY_ROWS                                                                              \
 	[POINT_COW] = {                                                                            \
 		[LEVEL_PTE] = {{I(PAGE)}}, [LEVEL_CONTPTE] = {{I(PAGE)}},                          \

@@ -725,8 +725,8 @@ static inline uint8_t *reserve(struct stream *s, uint64_t now_ns, unsigned int s
 }
 
 /*
- * A record that its writer threw away after reserving it. Readers must take its time along, which is
- * never 0: that would end the page. Returns the time at which the next record may follow.
+ * A record that its writer threw away after reserving it. Readers must take its time along, which
+ * is never 0: that would end the page. Returns the time at which the next record may follow.
  */
 static uint64_t discard_record(struct stream *s, uint64_t now_ns)
 {

@@ -26,7 +26,8 @@ static uint32_t name(const char *text)
 	return *text ? at : 0;
 }
 
-static void type(const char *text, unsigned int kind, unsigned int parts, bool bit_fields, uint32_t other)
+static void type(const char *text, unsigned int kind, unsigned int parts, bool bit_fields,
+		 uint32_t other)
 {
 	words[word_count++] = name(text);
 	words[word_count++] = (uint32_t)bit_fields << 31 | kind << 24 | parts;
@@ -74,7 +75,8 @@ static void write_types(void)
 
 static size_t build(char *out)
 {
-	struct btf_header header = {.magic = BTF_MAGIC, .version = 1, .header_size = sizeof(header)};
+	struct btf_header header = {
+		.magic = BTF_MAGIC, .version = 1, .header_size = sizeof(header)};
 
 	header.type_size = header.name_offset = (uint32_t)(word_count * 4);
 	header.name_size = (uint32_t)name_count;

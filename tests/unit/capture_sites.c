@@ -16,7 +16,10 @@ static const struct kernel_symbol symbols[] = {
 const struct kernel_symbol *kernel_function_at(const struct kernel *kernel, uint64_t address)
 {
 	(void)kernel;
-	return address < 0x1000 ? NULL : &symbols[address >= 0x3000 ? 2 : address >= 0x2000 ? 1 : 0];
+	return address < 0x1000 ? NULL
+				: &symbols[address >= 0x3000   ? 2
+					   : address >= 0x2000 ? 1
+							       : 0];
 }
 
 /* aarch64 as: the words of "tlbi OP, x3". */

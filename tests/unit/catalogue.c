@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names and operands of TLBI instructions, the places that they stand for, and the finding of recorded
- * events. Operands are put together by hand from the encodings in the ARM ARM (DDI 0487, "TLBI VAE1IS",
- * "TLBI RVALE1IS" and so on); two are from a recording.
+ * Names and operands of TLBI instructions, the places that they stand for, and the finding of
+ * recorded events. Operands are put together by hand from the encodings in the ARM ARM (DDI 0487,
+ * "TLBI VAE1IS", "TLBI RVALE1IS" and so on); two are from a recording.
  */
 #include "schema/catalogue.h"
 
@@ -18,9 +18,11 @@ static const struct {
 } names[] = {
 	{"tlb_flush__aside1is__34", "tlb_flush", "aside1is", TLBI_ASID, true, false},
 	{"tlb_flush__rvale1is__50", "tlb_flush", "rvale1is", TLBI_RVA, true, true},
-	{"__ptep_set_access_flags__vale1is__1", "__ptep_set_access_flags", "vale1is", TLBI_VA, true, true},
+	{"__ptep_set_access_flags__vale1is__1", "__ptep_set_access_flags", "vale1is", TLBI_VA, true,
+	 true},
 	{"__handle_mm_fault__vale1__36", "__handle_mm_fault", "vale1", TLBI_VA, false, true},
-	{"check_and_switch_context__vmalle1__3", "check_and_switch_context", "vmalle1", TLBI_VMALL, false, false},
+	{"check_and_switch_context__vmalle1__3", "check_and_switch_context", "vmalle1", TLBI_VMALL,
+	 false, false},
 	{"f__vmalle1is__1", "f", "vmalle1is", TLBI_VMALL, true, false},
 	{"f__vae1os__1", "f", "vae1os", TLBI_VA, true, false},
 	{"f__aside1__1", "f", "aside1", TLBI_ASID, false, false},
@@ -32,14 +34,27 @@ static const struct {
 	{"a__b__vae1__1", "a__b", "vae1", TLBI_VA, false, false},
 	/* earlier recordings: one underscore, names cut to 28 characters */
 	{"tlb_flush_aside1is_34", "tlb_flush", "aside1is", TLBI_ASID, true, false},
-	{"__flush_tlb_range_nosync_con_vae1is_56", "__flush_tlb_range_nosync_con", "vae1is", TLBI_VA, true, false},
-	{"__ptep_set_access_flags_vale1_1", "__ptep_set_access_flags", "vale1", TLBI_VA, false, true},
+	{"__flush_tlb_range_nosync_con_vae1is_56", "__flush_tlb_range_nosync_con", "vae1is",
+	 TLBI_VA, true, false},
+	{"__ptep_set_access_flags_vale1_1", "__ptep_set_access_flags", "vale1", TLBI_VA, false,
+	 true},
 	{"huge_pmd_set_accessed_vale1_100", "huge_pmd_set_accessed", "vale1", TLBI_VA, false, true},
 	{"copy_mm_aside1is_16", "copy_mm", "aside1is", TLBI_ASID, true, false},
 };
 static const char *const no_names[] = {
-	"", "_", "__", "1", "handle_mm_fault", "sched_switch", "f__vale1xs__1", "f__vale1isx__1", "f__vale__1",
-	"f__vale2is__1", "f__ipas2e1is__1", "f__alle1is__1", "vale1is_f",
+	"",
+	"_",
+	"__",
+	"1",
+	"handle_mm_fault",
+	"sched_switch",
+	"f__vale1xs__1",
+	"f__vale1isx__1",
+	"f__vale__1",
+	"f__vale2is__1",
+	"f__ipas2e1is__1",
+	"f__alle1is__1",
+	"vale1is_f",
 };
 
 static void check_names(void)
@@ -50,20 +65,23 @@ static void check_names(void)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		bool found = tlbi_parse_name(names[i].name, function, sizeof(function), &op);
 
-		if (found && !strcmp(function, names[i].function) && !strcmp(op.name, names[i].op) &&
-		    op.kind == names[i].kind && op.broadcast == names[i].broadcast &&
-		    op.last_level == names[i].last_level)
+		if (found && !strcmp(function, names[i].function) &&
+		    !strcmp(op.name, names[i].op) && op.kind == names[i].kind &&
+		    op.broadcast == names[i].broadcast && op.last_level == names[i].last_level)
 			continue;
-		printf("%s: %d, function \"%s\", op \"%s\"\n", names[i].name, found, function, op.name);
+		printf("%s: %d, function \"%s\", op \"%s\"\n", names[i].name, found, function,
+		       op.name);
 		failures++;
 	}
 	for (size_t i = 0; i < sizeof(no_names) / sizeof(*no_names); i++)
 		if (tlbi_parse_name(no_names[i], function, sizeof(function), &op)) {
-			printf("\"%s\" is taken for \"%s\" in \"%s\"\n", no_names[i], op.name, function);
+			printf("\"%s\" is taken for \"%s\" in \"%s\"\n", no_names[i], op.name,
+			       function);
 			failures++;
 		}
 	/* A function that does not fit is cut. */
-	CHECK(tlbi_parse_name("tlb_flush__vae1is__28", function, 4, &op) && !strcmp(function, "tlb"));
+	CHECK(tlbi_parse_name("tlb_flush__vae1is__28", function, 4, &op) &&
+	      !strcmp(function, "tlb"));
 	CHECK(tlbi_is_group("tlbr_tlbi") && tlbi_is_group("tlbi"));
 	CHECK(!tlbi_is_group("tlb") && !tlbi_is_group("tlbr") && !tlbi_is_group(""));
 }
@@ -88,7 +106,8 @@ static const struct {
 	/* VA: bits 43:0 are VA[55:12]. */
 	{"vae1is", 0x0156000fffffffff, 12, 0x156, 0x0000fffffffff000, 1}, /* recorded */
 	{"vale1is", ASID(1) | 0x12345, 12, 1, 0x12345000, 1},
-	{"vale1is", ASID(1) | TTL(0xf) | 0x12345, 12, 1, 0x12345000, 1}, /* the level hint is no address */
+	/* the level hint is no address */
+	{"vale1is", ASID(1) | TTL(0xf) | 0x12345, 12, 1, 0x12345000, 1},
 	{"vale1", ASID(0x8001) | 0x0ffff80010, 12, 0x8001, 0x0000ffff80010000, 1},
 	/* VA[55] is bit 43: a kernel address, and no ASID to go by. */
 	{"vaale1is", 0xff800080000, 12, 0, 0xffff800080000000, 1},
@@ -101,8 +120,10 @@ static const struct {
 	{"rvae1is", ASID(3) | RANGE(1, 1, 0, 0x200), 12, 3, 0x200000, 64},
 	{"rvae1is", ASID(3) | RANGE(1, 2, 4, 0x200), 12, 3, 0x200000, 10240},
 	{"rvae1is", ASID(3) | RANGE(1, 3, 31, 0), 12, 3, 0, 1 << 21},
-	{"rvae1is", 0x0156538ffffffe00, 12, 0x156, 0xffffffe00000, 512}, /* recorded: a table at the top */
-	{"rvae1is", ASID(3) | (uint64_t)3 << 37 | RANGE(1, 0, 0, 0x12345), 12, 3, 0x12345000, 2}, /* TTL */
+	/* recorded: a table at the top */
+	{"rvae1is", 0x0156538ffffffe00, 12, 0x156, 0xffffffe00000, 512},
+	/* TTL */
+	{"rvae1is", ASID(3) | (uint64_t)3 << 37 | RANGE(1, 0, 0, 0x12345), 12, 3, 0x12345000, 2},
 	{"rvae1is", ASID(4) | RANGE(2, 0, 1, 0x100), 14, 4, 0x400000, 4},
 	{"rvale1is", ASID(4) | RANGE(3, 1, 1, 0x100), 16, 4, 0x1000000, 128},
 	{"rvaale1is", ASID(5) | RANGE(1, 0, 7, 0x1800080000), 12, 0, 0xffff800080000000, 16},
@@ -122,10 +143,10 @@ static void check_operands(void)
 		if (reach.asid == operands[i].asid && reach.va == operands[i].va &&
 		    reach.pages == operands[i].pages)
 			continue;
-		printf("%s 0x%016lx: asid 0x%x va 0x%lx pages %lu; wanted 0x%x 0x%lx %lu\n", operands[i].op,
-		       (unsigned long)operands[i].operand, reach.asid, (unsigned long)reach.va,
-		       (unsigned long)reach.pages, operands[i].asid, (unsigned long)operands[i].va,
-		       (unsigned long)operands[i].pages);
+		printf("%s 0x%016lx: asid 0x%x va 0x%lx pages %lu; wanted 0x%x 0x%lx %lu\n",
+		       operands[i].op, (unsigned long)operands[i].operand, reach.asid,
+		       (unsigned long)reach.va, (unsigned long)reach.pages, operands[i].asid,
+		       (unsigned long)operands[i].va, (unsigned long)operands[i].pages);
 		failures++;
 	}
 }
@@ -138,8 +159,10 @@ static const struct {
 } sites[] = {
 	{"__ptep_set_access_flags", "vale1is", POINT_WP_REUSE, TLBI_SITE_UPGRADE, LEVEL_PTE},
 	{"ptep_set_access_flags", "vale1is", POINT_WP_REUSE, TLBI_SITE_UPGRADE, LEVEL_PTE},
-	{"contpte_ptep_set_access_flags", "rvale1is", POINT_WP_REUSE, TLBI_SITE_UPGRADE, LEVEL_CONTPTE},
-	{"contpte_ptep_set_access_flag", "rvale1is", POINT_WP_REUSE, TLBI_SITE_UPGRADE, LEVEL_CONTPTE},
+	{"contpte_ptep_set_access_flags", "rvale1is", POINT_WP_REUSE, TLBI_SITE_UPGRADE,
+	 LEVEL_CONTPTE},
+	{"contpte_ptep_set_access_flag", "rvale1is", POINT_WP_REUSE, TLBI_SITE_UPGRADE,
+	 LEVEL_CONTPTE},
 	{"ptep_clear_flush", "vale1is", POINT_COW, TLBI_SITE_CLEAR_FLUSH, LEVEL_PTE},
 	{"__handle_mm_fault", "vale1", POINT_SPURIOUS, TLBI_SITE_PLAIN, LEVEL_PTE},
 	{"huge_pmd_set_accessed", "vale1", POINT_SPURIOUS, TLBI_SITE_PLAIN, LEVEL_PMD},
@@ -165,7 +188,8 @@ static void check_sites(void)
 		snprintf(name, sizeof(name), "%s__%s__1", sites[i].function, sites[i].op);
 		CHECK(tlbi_parse_name(name, function, sizeof(function), &op));
 		enum point point = tlbi_site_point(function, &op, &context, &level);
-		if (point == sites[i].point && context == sites[i].context && level == sites[i].level)
+		if (point == sites[i].point && context == sites[i].context &&
+		    level == sites[i].level)
 			continue;
 		printf("%s: point %s, context %d, level %s\n", name, point_name(point), context,
 		       level_name(level));
@@ -189,12 +213,23 @@ static const struct {
 	{"tlbr", "ptep_set_access_flags_ret", ROLE_SET_FLAGS},
 	{"tlbr", "check_and_switch_context", ROLE_LOAD_MM},
 	/* earlier recordings */
-	{"k", "hmf", ROLE_FAULT}, {"k", "hmf_r", ROLE_FAULT}, {"k", "wp", ROLE_WP},
-	{"k", "psaf", ROLE_SET_FLAGS}, {"k", "psaf_r", ROLE_SET_FLAGS}, {"k", "psafe", ROLE_SET_FLAGS},
-	{"k", "pcf", ROLE_CLEAR_FLUSH}, {"k", "tfm", ROLE_GATHER_FINISH}, {"k", "cpr", ROLE_COPY_RANGE},
-	{"k", "chp", ROLE_PROTECT}, {"k", "cctx", ROLE_LOAD_MM}, {"k", "xmm", ROLE_EXIT_MMAP},
-	{"k", "bne", ROLE_BEGIN_EXEC}, {"k", "sw", ROLE_THREAD}, {"k", "hwp", ROLE_HUGE_WP},
-	{"k", "hpsa", ROLE_HUGE_ACCESSED}, {"k", "ftmr", ROLE_FLUSH_RANGE},
+	{"k", "hmf", ROLE_FAULT},
+	{"k", "hmf_r", ROLE_FAULT},
+	{"k", "wp", ROLE_WP},
+	{"k", "psaf", ROLE_SET_FLAGS},
+	{"k", "psaf_r", ROLE_SET_FLAGS},
+	{"k", "psafe", ROLE_SET_FLAGS},
+	{"k", "pcf", ROLE_CLEAR_FLUSH},
+	{"k", "tfm", ROLE_GATHER_FINISH},
+	{"k", "cpr", ROLE_COPY_RANGE},
+	{"k", "chp", ROLE_PROTECT},
+	{"k", "cctx", ROLE_LOAD_MM},
+	{"k", "xmm", ROLE_EXIT_MMAP},
+	{"k", "bne", ROLE_BEGIN_EXEC},
+	{"k", "sw", ROLE_THREAD},
+	{"k", "hwp", ROLE_HUGE_WP},
+	{"k", "hpsa", ROLE_HUGE_ACCESSED},
+	{"k", "ftmr", ROLE_FLUSH_RANGE},
 	/* not these */
 	{"tlbr", "sched_switch", ROLE_SKIP},
 	{"sched", "sched_switch_ret", ROLE_SKIP},
@@ -205,7 +240,9 @@ static const struct {
 	{"kk", "hmf", ROLE_SKIP},
 	{"", "", ROLE_SKIP},
 	{"tlbr", "_ret", ROLE_SKIP},
-	{"tlbr", "a_name_that_is_longer_than_any_that_the_kernel_would_take_for_the_name_of_an_event", ROLE_SKIP},
+	{"tlbr",
+	 "a_name_that_is_longer_than_any_that_the_kernel_would_take_for_the_name_of_an_event",
+	 ROLE_SKIP},
 };
 
 static void check_events(void)
@@ -215,7 +252,8 @@ static void check_events(void)
 
 		if (row ? row->role == events[i].role : events[i].role == ROLE_SKIP)
 			continue;
-		printf("%s:%s: %s\n", events[i].system, events[i].name, row ? row->name : "not found");
+		printf("%s:%s: %s\n", events[i].system, events[i].name,
+		       row ? row->name : "not found");
 		failures++;
 	}
 	for (const struct catalogue_row *row = catalogue; row->role != ROLE_SKIP; row++) {
@@ -227,7 +265,8 @@ static void check_events(void)
 			char system[32];
 			const char *colon = strchr(row->aliases[i], ':');
 
-			snprintf(system, sizeof(system), "%.*s", (int)(colon - row->aliases[i]), row->aliases[i]);
+			snprintf(system, sizeof(system), "%.*s", (int)(colon - row->aliases[i]),
+				 row->aliases[i]);
 			CHECK(catalogue_find(system, colon + 1) == row);
 		}
 		/* A slot is filled once. */
@@ -262,13 +301,16 @@ static void check_reasons(void)
 
 static void check_terms(void)
 {
-	CHECK(!strcmp(point_name(POINT_WP_REUSE), "wp_reuse") && !strcmp(point_name(POINT_KERNEL), "kernel"));
+	CHECK(!strcmp(point_name(POINT_WP_REUSE), "wp_reuse") &&
+	      !strcmp(point_name(POINT_KERNEL), "kernel"));
 	CHECK(!strcmp(level_name(LEVEL_PTE), "pte") && !strcmp(level_name(LEVEL_ALL), "all"));
-	CHECK(!strcmp(scope_name(SCOPE_NONE), "none") && !strcmp(scope_name(SCOPE_BROADCAST), "broadcast"));
-	CHECK(!strcmp(staleness_name(STALE_BENIGN), "benign") && !strcmp(staleness_name(STALE_WINDOW), "window"));
+	CHECK(!strcmp(scope_name(SCOPE_NONE), "none") &&
+	      !strcmp(scope_name(SCOPE_BROADCAST), "broadcast"));
+	CHECK(!strcmp(staleness_name(STALE_BENIGN), "benign") &&
+	      !strcmp(staleness_name(STALE_WINDOW), "window"));
 	CHECK(NR_POINTS == 26 && NR_LEVELS == 6 && NR_SCOPES == 4 && NR_STALENESS == 4);
-	CHECK(!strcmp(point_name(NR_POINTS), "?") && !strcmp(level_name(99), "?") && !strcmp(scope_name(99), "?") &&
-	      !strcmp(staleness_name(99), "?"));
+	CHECK(!strcmp(point_name(NR_POINTS), "?") && !strcmp(level_name(99), "?") &&
+	      !strcmp(scope_name(99), "?") && !strcmp(staleness_name(99), "?"));
 }
 
 int main(void)

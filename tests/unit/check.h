@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a unit test says when something is not as it should be. A test fails if FAILURES is not 0. */
+/*
+ * What a unit test says when something is not as it should be. A test fails if FAILURES is not 0.
+ */
 #ifndef TESTS_UNIT_CHECK_H
 #define TESTS_UNIT_CHECK_H
 

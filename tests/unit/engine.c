@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Small scenes fed to the engine as normalised events, all built-in policies of the first table at
- * once. What each must come to is worked out by hand beside it, from the text of "what a replay means"
- * (who holds what; staleness), not from what the engine says.
+ * once. What each must come to is worked out by hand beside it, from the text of "what a replay
+ * means" (who holds what; staleness), not from what the engine says.
  *
  * Time is in ns from 0. A trace ends at 1000 unless a scene says otherwise.
  */
@@ -30,8 +30,8 @@ static struct policy_instance instances[NR_TESTED];
 static struct engine *e;
 static uint64_t pages_seen, mm_flushes;
 
-static void sink_page(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
-		      uint64_t decisions)
+static void sink_page(void *context, uint32_t mm, uint64_t page, unsigned int point,
+		      unsigned int level, uint64_t decisions)
 {
 	(void)context;
 	(void)mm;
@@ -61,12 +61,14 @@ static void begin_with(const char *name, unsigned int cpus, const char *arm64_pa
 	for (unsigned int i = 0; i < NR_TESTED; i++) {
 		const struct policy *policy = policy_find(names[i]);
 
-		instances[i] = (struct policy_instance){.policy = policy, .spec = names[i], .given = ""};
+		instances[i] =
+			(struct policy_instance){.policy = policy, .spec = names[i], .given = ""};
 		instances[i].params = policy->params_size ? calloc(1, policy->params_size) : NULL;
 		param_defaults(policy->params, instances[i].params);
 		param_defaults(common_params, &instances[i].common);
 		if (i <= LOCAL)
-			CHECK(!param_parse(policy->params, instances[i].params, arm64_params, err, sizeof(err)));
+			CHECK(!param_parse(policy->params, instances[i].params, arm64_params, err,
+					   sizeof(err)));
 	}
 	e = engine_new(&(struct engine_config){
 		.nr_cpus = cpus, .page_shift = 12, .policies = instances, .nr_policies = NR_TESTED,
@@ -94,12 +96,21 @@ static void put(struct tlb_event event)
 	engine_event(e, &event);
 }
 
-static void decide_if(uint64_t ns, unsigned int cpu, uint32_t mm, enum point point, enum level level,
-		      uint64_t page, uint64_t pages, unsigned int flags, struct event_sureness sure)
+static void decide_if(uint64_t ns, unsigned int cpu, uint32_t mm, enum point point,
+		      enum level level, uint64_t page, uint64_t pages, unsigned int flags,
+		      struct event_sureness sure)
 {
-	put((struct tlb_event){.time_ns = ns, .began_ns = ns, .addr = page << 12, .pages = pages, .mm = mm,
-			       .cpu = cpu, .kind = EVENT_DECISION, .point = point, .level = level,
-			       .flags = flags, .sure = sure});
+	put((struct tlb_event){.time_ns = ns,
+			       .began_ns = ns,
+			       .addr = page << 12,
+			       .pages = pages,
+			       .mm = mm,
+			       .cpu = cpu,
+			       .kind = EVENT_DECISION,
+			       .point = point,
+			       .level = level,
+			       .flags = flags,
+			       .sure = sure});
 }
 
 static void decide(uint64_t ns, unsigned int cpu, uint32_t mm, enum point point, enum level level,
@@ -112,12 +123,14 @@ static void decide(uint64_t ns, unsigned int cpu, uint32_t mm, enum point point,
 static void run(uint64_t ns, unsigned int cpu, uint32_t mm)
 {
 	decide(ns, cpu, mm, POINT_SWITCH, LEVEL_MM, 0, 0);
-	put((struct tlb_event){.time_ns = ns, .mm = mm, .cpu = cpu, .kind = EVENT_LOAD, .sure = certain});
+	put((struct tlb_event){
+		.time_ns = ns, .mm = mm, .cpu = cpu, .kind = EVENT_LOAD, .sure = certain});
 }
 
 static void idle(uint64_t ns, unsigned int cpu, uint32_t mm)
 {
-	put((struct tlb_event){.time_ns = ns, .mm = mm, .cpu = cpu, .kind = EVENT_IDLE, .sure = certain});
+	put((struct tlb_event){
+		.time_ns = ns, .mm = mm, .cpu = cpu, .kind = EVENT_IDLE, .sure = certain});
 }
 
 static void lost(uint64_t ns, unsigned int cpu)
@@ -128,8 +141,14 @@ static void lost(uint64_t ns, unsigned int cpu)
 /* A fault has mapped the page. */
 static void touch(uint64_t ns, unsigned int cpu, uint32_t mm, uint64_t page, bool write)
 {
-	put((struct tlb_event){.time_ns = ns, .began_ns = ns, .addr = page << 12, .pages = 1, .mm = mm,
-			       .cpu = cpu, .kind = EVENT_PRESENT, .flags = write ? EVENT_WRITE : 0,
+	put((struct tlb_event){.time_ns = ns,
+			       .began_ns = ns,
+			       .addr = page << 12,
+			       .pages = 1,
+			       .mm = mm,
+			       .cpu = cpu,
+			       .kind = EVENT_PRESENT,
+			       .flags = write ? EVENT_WRITE : 0,
 			       .sure = certain});
 }
 
@@ -141,12 +160,22 @@ static void reuse(uint64_t ns, unsigned int cpu, uint32_t mm, uint64_t page)
 /* A write fault that changed nothing: taken at BEGAN, over at NS. */
 static void spurious(uint64_t began, uint64_t ns, unsigned int cpu, uint32_t mm, uint64_t page)
 {
-	put((struct tlb_event){.time_ns = ns, .began_ns = began, .addr = page << 12, .pages = 1, .mm = mm,
-			       .cpu = cpu, .kind = EVENT_DECISION, .point = POINT_SPURIOUS,
-			       .level = LEVEL_PTE, .flags = EVENT_WRITE, .sure = certain});
+	put((struct tlb_event){.time_ns = ns,
+			       .began_ns = began,
+			       .addr = page << 12,
+			       .pages = 1,
+			       .mm = mm,
+			       .cpu = cpu,
+			       .kind = EVENT_DECISION,
+			       .point = POINT_SPURIOUS,
+			       .level = LEVEL_PTE,
+			       .flags = EVENT_WRITE,
+			       .sure = certain});
 }
 
-/* As the interpreter tells it: the ranges that were made read-only, then the flush of the parent. */
+/*
+ * As the interpreter tells it: the ranges that were made read-only, then the flush of the parent.
+ */
 static void fork_of(uint64_t ns, unsigned int cpu, uint32_t mm)
 {
 	put((struct tlb_event){.time_ns = ns - 1, .addr = 0, .pages = 1 << 20, .mm = mm, .cpu = cpu,
@@ -164,8 +193,9 @@ static const struct policy_result *result(unsigned int policy)
 	return engine_result(e, policy);
 }
 
-static void check_flush(int line, unsigned int policy, enum point point, enum level level, enum scope scope,
-			uint64_t decisions, uint64_t low, uint64_t estimate, uint64_t high)
+static void check_flush(int line, unsigned int policy, enum point point, enum level level,
+			enum scope scope, uint64_t decisions, uint64_t low, uint64_t estimate,
+			uint64_t high)
 {
 	const struct flush_count *c = &result(policy)->flush[point][level][scope];
 
@@ -173,9 +203,9 @@ static void check_flush(int line, unsigned int policy, enum point point, enum le
 	    c->flushes.high == high)
 		return;
 	printf("%s:%d: %s: %s: %s %s %s: %lu decisions, flushes %lu %lu %lu; wanted %lu, %lu %lu %lu\n",
-	       __FILE__, line, scene, names[policy], point_name(point), level_name(level), scope_name(scope),
-	       c->decisions, c->flushes.low, c->flushes.estimate, c->flushes.high, decisions, low, estimate,
-	       high);
+	       __FILE__, line, scene, names[policy], point_name(point), level_name(level),
+	       scope_name(scope), c->decisions, c->flushes.low, c->flushes.estimate,
+	       c->flushes.high, decisions, low, estimate, high);
 	failures++;
 }
 #define FLUSH(...) check_flush(__LINE__, __VA_ARGS__)
@@ -207,15 +237,15 @@ static void check_stale(int line, bool high, unsigned int policy, enum staleness
 		return;
 	printf("%s:%d: %s: %s: %s %s, ended by %s: %g entries, %g ns, at most %lu; wanted %lu, %lu, %lu\n",
 	       __FILE__, line, scene, names[policy], high ? "high" : "low", staleness_name(kind),
-	       ended == ANY ? "anything" : ended_name(ended), got.entries, got.entry_ns, got.max_ns, entries,
-	       entry_ns, max_ns);
+	       ended == ANY ? "anything" : ended_name(ended), got.entries, got.entry_ns, got.max_ns,
+	       entries, entry_ns, max_ns);
 	failures++;
 }
 #define HIGH(...) check_stale(__LINE__, true, __VA_ARGS__)
 #define LOW(...)  check_stale(__LINE__, false, __VA_ARGS__)
 
-static void check_spurious(int line, unsigned int policy, uint64_t proven, uint64_t race, uint64_t possible,
-			   uint64_t avoided)
+static void check_spurious(int line, unsigned int policy, uint64_t proven, uint64_t race,
+			   uint64_t possible, uint64_t avoided)
 {
 	const struct policy_result *r = result(policy);
 
@@ -224,8 +254,9 @@ static void check_spurious(int line, unsigned int policy, uint64_t proven, uint6
 		return;
 	printf("%s:%d: %s: %s: spurious faults: %lu proven, %lu raced, %lu possible, %lu avoided; wanted "
 	       "%lu, %lu, %lu, %lu\n",
-	       __FILE__, line, scene, names[policy], r->spurious_proven[LEVEL_PTE], r->spurious_unsure[LEVEL_PTE],
-	       r->spurious_possible[LEVEL_PTE], r->avoided.estimate, proven, race, possible, avoided);
+	       __FILE__, line, scene, names[policy], r->spurious_proven[LEVEL_PTE],
+	       r->spurious_unsure[LEVEL_PTE], r->spurious_possible[LEVEL_PTE], r->avoided.estimate,
+	       proven, race, possible, avoided);
 	failures++;
 }
 #define SPURIOUS(...) check_spurious(__LINE__, __VA_ARGS__)
@@ -233,9 +264,9 @@ static void check_spurious(int line, unsigned int policy, uint64_t proven, uint6
 /* ---- who holds what after an upgrade ---- */
 
 /*
- * Two CPUs fault on the same page together. CPU 1's fault was taken at 190, before CPU 0's upgrade was
- * complete at 200: that it changed nothing proves no stale entry, and it would have happened under
- * every policy. At most (high) CPU 1 did hold one, from 200 to 210.
+ * Two CPUs fault on the same page together. CPU 1's fault was taken at 190, before CPU 0's upgrade
+ * was complete at 200: that it changed nothing proves no stale entry, and it would have happened
+ * under every policy. At most (high) CPU 1 did hold one, from 200 to 210.
  */
 static void two_race(void)
 {
@@ -278,7 +309,9 @@ static void read_upgrade_write(void)
 	HIGH(LOCAL, STALE_BENIGN, ANY, 1, 300, 300);
 	CHECK(result(X86)->spurious_proven[LEVEL_PTE] == 1);
 	LOW(X86, STALE_BENIGN, ENDED_REFAULT, 1, 300, 300);
-	/* Nobody flushes on CPU 0 either, and nothing takes CPU 1's out: both are stale to the end. */
+	/*
+	 * Nobody flushes on CPU 0 either, and nothing takes CPU 1's out: both are stale to the end.
+	 */
 	CHECK(result(NONE)->spurious_proven[LEVEL_PTE] == 1);
 	HIGH(NONE, STALE_BENIGN, ENDED_REFAULT, 0, 0, 0);
 	HIGH(NONE, STALE_BENIGN, ENDED_TRACE, 2, 1600, 800);
@@ -382,7 +415,10 @@ static void fork_in_the_middle(void)
 	end(1000);
 	SPURIOUS(LOCAL, 0, 0, 0, 0);
 	HIGH(LOCAL, STALE_BENIGN, ANY, 0, 0, 0);
-	/* On x86 its generation is behind: it flushes when it comes back. Switches: 10, 20, 100, 300. */
+	/*
+	 * On x86 its generation is behind: it flushes when it comes back. Switches: 10, 20, 100,
+	 * 300.
+	 */
 	FLUSH(X86, POINT_SWITCH, LEVEL_MM, SCOPE_LOCAL, 4, 4, 4, 4);
 	FLUSH(BROADCAST, POINT_SWITCH, LEVEL_MM, SCOPE_NONE, 4, 0, 0, 0);
 	finish();
@@ -450,9 +486,9 @@ static void unmap_with_lazy_cpu(void)
 	finish();
 
 	/*
-	 * Freed tables: a walker may be in them, so lazy CPUs are interrupted, and leave the mm. The next
-	 * unmap has nobody else in the mask. CPU 1 flushes when it comes back, as both did when they first
-	 * loaded the mm.
+	 * Freed tables: a walker may be in them, so lazy CPUs are interrupted, and leave the mm.
+	 * The next unmap has nobody else in the mask. CPU 1 flushes when it comes back, as both did
+	 * when they first loaded the mm.
 	 */
 	begin("unmap, freed tables, unmap; CPU 1 lazy", 2);
 	run(10, 0, 1);
@@ -616,7 +652,9 @@ static void copy_and_exit_unflushed(void)
 
 /* ---- what is not certain ---- */
 
-/* A fault on behalf of another mm, on a CPU that does not run it: a local flush there helps nobody. */
+/*
+ * A fault on behalf of another mm, on a CPU that does not run it: a local flush there helps nobody.
+ */
 static void upgrade_for_another(void)
 {
 	begin("upgrade by GUP on CPU 1", 2);
@@ -651,8 +689,8 @@ static void lost_events(void)
 	finish();
 
 	/*
-	 * From 200 on it is known what CPU 2 runs. Between 50 and 200 it may have had the mm and read
-	 * page 6, of which nobody has rid it before 300. A broadcast does, at 400.
+	 * From 200 on it is known what CPU 2 runs. Between 50 and 200 it may have had the mm and
+	 * read page 6, of which nobody has rid it before 300. A broadcast does, at 400.
 	 */
 	begin("events of CPU 2 are lost for a while", 3);
 	run(10, 0, 1);
@@ -671,9 +709,9 @@ static void lost_events(void)
 }
 
 /*
- * x86 tracepoints: a write fault that was one of three things, a reuse most likely. Whatever it was,
- * the change and the flush that belongs to it are both there or both not: arm64-broadcast leaves
- * nothing behind. But a flush that may not have happened ends nothing that was there before.
+ * x86 tracepoints: a write fault that was one of three things, a reuse most likely. Whatever it
+ * was, the change and the flush that belongs to it are both there or both not: arm64-broadcast
+ * leaves nothing behind. But a flush that may not have happened ends nothing that was there before.
  */
 static void one_of_three(void)
 {
@@ -717,7 +755,9 @@ static void contpte(void)
 	end(1000);
 	FLUSH(BROADCAST, POINT_WP_REUSE, LEVEL_CONTPTE, SCOPE_BROADCAST, 1, 2, 2, 2);
 	FLUSH(LOCAL, POINT_WP_REUSE, LEVEL_CONTPTE, SCOPE_LOCAL, 1, 1, 1, 1);
-	CHECK(result(LOCAL)->flush[POINT_WP_REUSE][LEVEL_CONTPTE][SCOPE_BROADCAST].flushes.estimate == 1);
+	CHECK(result(LOCAL)
+		      ->flush[POINT_WP_REUSE][LEVEL_CONTPTE][SCOPE_BROADCAST]
+		      .flushes.estimate == 1);
 	FLUSH(X86, POINT_WP_REUSE, LEVEL_CONTPTE, SCOPE_NONE, 1, 0, 0, 0);
 	finish();
 }
@@ -735,7 +775,10 @@ static void many_cpus(void)
 	spurious(290, 300, 64, 1, 5);
 	fork_of(400, 63, 1);
 	end(1000);
-	/* 129 others; two fault after 100 ns, the rest is flushed after 200, all but the idle one ran. */
+	/*
+	 * 129 others; two fault after 100 ns, the rest is flushed after 200, all but the idle one
+	 * ran.
+	 */
 	HIGH(LOCAL, STALE_BENIGN, ENDED_REFAULT, 2, 200, 100);
 	HIGH(LOCAL, STALE_BENIGN, ENDED_FLUSH, 127, 25400, 200);
 	SPURIOUS(LOCAL, 2, 0, 126, 0);
@@ -769,7 +812,8 @@ static void sums(void)
 			fork_of(ns, i % 4, 1 + i % 4 / 2);
 		reuse(ns, i % 4, 1 + i % 4 / 2, i * 7 % 300);
 		if (i % 11 == 0)
-			decide(ns, i % 4, 1 + i % 4 / 2, POINT_UNMAP, LEVEL_PTE, i % 300, 1 + i % 60);
+			decide(ns, i % 4, 1 + i % 4 / 2, POINT_UNMAP, LEVEL_PTE, i % 300,
+			       1 + i % 60);
 	}
 	end(1000 + UINT64_C(5000) * 7777777);
 	for (unsigned int p = 0; p < NR_TESTED; p++) {

@@ -62,10 +62,12 @@ static void check_all(struct pages *p)
 		struct leaf *l = pages_leaf(p, twin[i].leaf);
 
 		CHECK(pages_find(p, twin[i].mm, twin[i].number << LEAF_SHIFT) == twin[i].leaf);
-		CHECK(l->mm == twin[i].mm && l->number == twin[i].number && l->present == twin[i].present);
+		CHECK(l->mm == twin[i].mm && l->number == twin[i].number &&
+		      l->present == twin[i].present);
 	}
 	for (uint32_t mm = 0; mm < MMS; mm++)
-		for (uint32_t leaf = heads[mm]; leaf != NO_LEAF && listed <= members; leaf = pages_leaf(p, leaf)->next) {
+		for (uint32_t leaf = heads[mm]; leaf != NO_LEAF && listed <= members;
+		     leaf = pages_leaf(p, leaf)->next) {
 			CHECK(pages_leaf(p, leaf)->mm == mm);
 			listed++;
 		}
@@ -107,11 +109,13 @@ static void play(unsigned int nr_policies)
 				/* New, or used again: nothing is left of whom it belonged to. */
 				CHECK(!l->present && !l->writable && heads[mm] == leaf);
 				for (unsigned int slot = 0; slot < LEAF_PAGES; slot++) {
-					const struct page *q = leaf_page(&p, pages_leaf(&p, leaf), slot);
+					const struct page *q =
+						leaf_page(&p, pages_leaf(&p, leaf), slot);
 
 					CHECK(!q->upgrade_ns && !q->reuses);
 					for (unsigned int i = 0; i < nr_policies; i++)
-						CHECK(!q->policy[i].flush_seq && !q->policy[i].open);
+						CHECK(!q->policy[i].flush_seq &&
+						      !q->policy[i].open);
 				}
 				twin[members++].mm = mm;
 				twin[at].number = page >> LEAF_SHIFT;

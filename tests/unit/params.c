@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Numbers with units, and parameters by table: what is read, what is refused and with which words. */
+/*
+ * Numbers with units, and parameters by table: what is read, what is refused and with which words.
+ */
 #include "common/param.h"
 
 #include <errno.h>
@@ -13,14 +15,38 @@ struct values {
 };
 
 static const struct param table[] = {
-	{.name = "share", .type = PARAM_FRACTION, .offset = offsetof(struct values, share), .unit = "",
-	 .def = 0.1, .min = 0, .max = 1, .help = "a share"},
-	{.name = "on", .type = PARAM_BOOL, .offset = offsetof(struct values, on), .unit = "", .def = 1,
-	 .min = 0, .max = 1, .help = "a switch"},
-	{.name = "pages", .type = PARAM_COUNT, .offset = offsetof(struct values, pages), .unit = "pages",
-	 .def = 33, .min = 1, .max = 1 << 20, .help = "a number"},
-	{.name = "wait", .type = PARAM_TIME, .offset = offsetof(struct values, wait_ns), .unit = "ns",
-	 .def = 1000, .min = 0, .max = 1e12, .help = "a time"},
+	{.name = "share",
+	 .type = PARAM_FRACTION,
+	 .offset = offsetof(struct values, share),
+	 .unit = "",
+	 .def = 0.1,
+	 .min = 0,
+	 .max = 1,
+	 .help = "a share"},
+	{.name = "on",
+	 .type = PARAM_BOOL,
+	 .offset = offsetof(struct values, on),
+	 .unit = "",
+	 .def = 1,
+	 .min = 0,
+	 .max = 1,
+	 .help = "a switch"},
+	{.name = "pages",
+	 .type = PARAM_COUNT,
+	 .offset = offsetof(struct values, pages),
+	 .unit = "pages",
+	 .def = 33,
+	 .min = 1,
+	 .max = 1 << 20,
+	 .help = "a number"},
+	{.name = "wait",
+	 .type = PARAM_TIME,
+	 .offset = offsetof(struct values, wait_ns),
+	 .unit = "ns",
+	 .def = 1000,
+	 .min = 0,
+	 .max = 1e12,
+	 .help = "a time"},
 	PARAM_END,
 };
 
@@ -82,8 +108,9 @@ static void check_numbers(void)
 
 		if (ret == numbers[i].ret && (ret || value == numbers[i].value))
 			continue;
-		printf("%s \"%s\": %d, %ld; wanted %d, %ld\n", numbers[i].what == COUNT ? "count" : "time",
-		       numbers[i].text, ret, (long)value, numbers[i].ret, (long)numbers[i].value);
+		printf("%s \"%s\": %d, %ld; wanted %d, %ld\n",
+		       numbers[i].what == COUNT ? "count" : "time", numbers[i].text, ret,
+		       (long)value, numbers[i].ret, (long)numbers[i].value);
 		failures++;
 	}
 	CHECK(!number_fraction("0.25", &x) && x == 0.25);
@@ -118,12 +145,14 @@ static void check_reading(void)
 	CHECK(!param_parse(table, &v, NULL, err, sizeof(err)));
 	CHECK(!param_parse(table, &v, "", err, sizeof(err)));
 	CHECK(v.share == 0.1 && v.on == 1 && v.pages == 33 && v.wait_ns == 1000);
-	CHECK(!param_parse(table, &v, "pages=4k", err, sizeof(err)) && v.pages == 4096 && v.share == 0.1);
+	CHECK(!param_parse(table, &v, "pages=4k", err, sizeof(err)) && v.pages == 4096 &&
+	      v.share == 0.1);
 	CHECK(!param_parse(table, &v, "wait=10us,on=off,share=50%,pages=1", err, sizeof(err)));
 	CHECK(v.share == 0.5 && v.on == 0 && v.pages == 1 && v.wait_ns == 10000);
 	/* The ends of a range belong to it. */
 	CHECK(!param_parse(table, &v, "share=0", err, sizeof(err)) && v.share == 0);
-	CHECK(!param_parse(table, &v, "share=100%,pages=1M", err, sizeof(err)) && v.pages == 1 << 20);
+	CHECK(!param_parse(table, &v, "share=100%,pages=1M", err, sizeof(err)) &&
+	      v.pages == 1 << 20);
 	static const char *const yes[] = {"on", "yes", "true", "1", "ON"};
 	static const char *const no[] = {"off", "no", "false", "0", "No"};
 	for (size_t i = 0; i < 5; i++) {
@@ -183,7 +212,8 @@ static void check_refusing(void)
 		failures++;
 	}
 	/* A table without parameters takes none; a reason that does not fit is cut. */
-	CHECK(param_parse(NULL, NULL, "share=1", err, sizeof(err)) == -EINVAL && strstr(err, "share"));
+	CHECK(param_parse(NULL, NULL, "share=1", err, sizeof(err)) == -EINVAL &&
+	      strstr(err, "share"));
 	memset(small, 'x', sizeof(small));
 	CHECK(param_parse(table, &v, "nonesuch=1", small, sizeof(small)) == -EINVAL);
 	CHECK(memchr(small, '\0', sizeof(small)));
@@ -193,8 +223,10 @@ static void check_refusing(void)
 static void check_printing(void)
 {
 	static const char *const texts[] = {
-		"share=0.1,on=on,pages=33,wait=1000", "share=0.333333333333,on=off,pages=1M,wait=1s",
-		"share=1,on=1,pages=1,wait=0", "share=0.000001,pages=65537,wait=999999999999",
+		"share=0.1,on=on,pages=33,wait=1000",
+		"share=0.333333333333,on=off,pages=1M,wait=1s",
+		"share=1,on=1,pages=1,wait=0",
+		"share=0.000001,pages=65537,wait=999999999999",
 	};
 	char err[256], pair[128], value[64];
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The tables of arm64-broadcast, arm64-local, x86 and none, cell by cell, against the table of decision
- * points in "what a replay means", written out again here by hand. A cell that is not listed flushes
- * nothing.
+ * The tables of arm64-broadcast, arm64-local, x86 and none, cell by cell, against the table of
+ * decision points in "what a replay means", written out again here by hand. A cell that is not
+ * listed flushes nothing.
  */
 #include "replay/policy.h"
 
@@ -14,11 +14,11 @@
 #include "tests/unit/check.h"
 
 /*
- * A cell: up to two actions, "SCOPE REACH WORDS" each, with ";" between. SCOPE: B broadcast, L local,
- * I the CPUs in the mask. Words: leaf (walk caches kept), walk (dropped), quiet (secondary TLBs are not
- * told), lazy (lazy CPUs too), batched, late (batched or deferred). Of leaf and walk the table may say neither. A
- * reach "page/block" stands where it has both. "" is none, "=" the column to the left, "*" what the
- * table does not tell.
+ * A cell: up to two actions, "SCOPE REACH WORDS" each, with ";" between. SCOPE: B broadcast, L
+ * local, I the CPUs in the mask. Words: leaf (walk caches kept), walk (dropped), quiet (secondary
+ * TLBs are not told), lazy (lazy CPUs too), batched, late (batched or deferred). Of leaf and walk
+ * the table may say neither. A reach "page/block" stands where it has both. "" is none, "=" the
+ * column to the left, "*" what the table does not tell.
  */
 static const struct {
 	enum point point;
@@ -175,8 +175,9 @@ static void check_table(const char *name, unsigned int column)
 			printf("%s: %s %s is not \"%s\": scope %s reach %u wait %u flags %u, then scope %s "
 			       "reach %u wait %u flags %u\n",
 			       name, point_name(point), level_name(level), wanted,
-			       scope_name(cell->act[0].scope), cell->act[0].reach, cell->act[0].wait,
-			       cell->act[0].flags, scope_name(cell->act[1].scope), cell->act[1].reach,
+			       scope_name(cell->act[0].scope), cell->act[0].reach,
+			       cell->act[0].wait, cell->act[0].flags,
+			       scope_name(cell->act[1].scope), cell->act[1].reach,
 			       cell->act[1].wait, cell->act[1].flags);
 			failures++;
 		}
@@ -201,8 +202,13 @@ static void check_tried(void)
 {
 	const struct policy *local = policy_find("arm64-local");
 	struct policy_cell cell = local->table[POINT_SPURIOUS][LEVEL_PTE];
-	struct tlb_event event = {.kind = EVENT_DECISION, .point = POINT_SPURIOUS, .level = LEVEL_PTE,
-				  .pages = 1, .mm = 1, .flags = EVENT_WRITE, .sure = {1, 1, 1}};
+	struct tlb_event event = {.kind = EVENT_DECISION,
+				  .point = POINT_SPURIOUS,
+				  .level = LEVEL_PTE,
+				  .pages = 1,
+				  .mm = 1,
+				  .flags = EVENT_WRITE,
+				  .sure = {1, 1, 1}};
 	void *params = calloc(1, local->params_size);
 
 	param_defaults(local->params, params);
@@ -224,12 +230,14 @@ static void check_registry(void)
 
 		CHECK(!policy_check(p, err, sizeof(err)) && !*err);
 		CHECK(p->api == POLICY_API);
-		CHECK(p->name && *p->name && p->summary && *p->summary && p->source && *p->source && p->omits);
+		CHECK(p->name && *p->name && p->summary && *p->summary && p->source && *p->source &&
+		      p->omits);
 		CHECK(policy_find(p->name) == p);
 		CHECK(!p->params == !p->params_size);
 		CHECK(!p->name[strcspn(p->name, ":,= \n")]);
 		for (const struct param *a = p->params; a && a->name; a++) {
-			CHECK(a->min <= a->def && a->def <= a->max && a->help && *a->help && a->unit);
+			CHECK(a->min <= a->def && a->def <= a->max && a->help && *a->help &&
+			      a->unit);
 			CHECK(a->offset + 8 <= p->params_size);
 			for (const struct param *b = common_params; b->name; b++)
 				CHECK(strcmp(a->name, b->name));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The further policies: their tables against the text of "what a replay means" (differences to
- * arm64-broadcast and x86), and their hooks, called as the engine calls them with a view that the test
- * makes up. Every expectation is worked out from the kernel source, series or paper that the policy
- * names.
+ * arm64-broadcast and x86), and their hooks, called as the engine calls them with a view that the
+ * test makes up. Every expectation is worked out from the kernel source, series or paper that the
+ * policy names.
  *
  * A cell is written as its actions with "; " between: B broadcast, L local, I interrupts, then the
- * reach, then words: leaf (walk caches kept), quiet (secondary TLBs not told), lazy, batched, deferred,
- * {CPUs} for a set of its own, xN for N times. "-" is nothing.
+ * reach, then words: leaf (walk caches kept), quiet (secondary TLBs not told), lazy, batched,
+ * deferred, {CPUs} for a set of its own, xN for N times. "-" is nothing.
  */
 #include "replay/policy.h"
 
@@ -53,8 +53,14 @@ static const uint64_t *holders(const struct policy_view *view, uint32_t mm, uint
 	return answer(mm != 1 ? 0 : addr ? cpus.holders : cpus.holders_any);
 }
 
-static struct policy_view view = {.nr_cpus = 8, .words = 1, .page_shift = 12, .loaded = loaded, .lazy = lazy,
-				  .visited = visited, .holders = holders, .set = &cpus.set};
+static struct policy_view view = {.nr_cpus = 8,
+				  .words = 1,
+				  .page_shift = 12,
+				  .loaded = loaded,
+				  .lazy = lazy,
+				  .visited = visited,
+				  .holders = holders,
+				  .set = &cpus.set};
 
 #define CPU(n) (UINT64_C(1) << (n))
 
@@ -135,9 +141,15 @@ static const char *decide_event(struct tlb_event *event)
 /* A decision on CPU 0 about mm 1. */
 static struct tlb_event event_of(enum point point, enum level level, uint64_t pages)
 {
-	return (struct tlb_event){.kind = EVENT_DECISION, .point = (uint8_t)point, .level = (uint8_t)level,
-				  .addr = level == LEVEL_MM ? 0 : 0x40000000, .pages = pages, .mm = 1,
-				  .tid = 7, .users = 2, .sure = {1, 1, 1}};
+	return (struct tlb_event){.kind = EVENT_DECISION,
+				  .point = (uint8_t)point,
+				  .level = (uint8_t)level,
+				  .addr = level == LEVEL_MM ? 0 : 0x40000000,
+				  .pages = pages,
+				  .mm = 1,
+				  .tid = 7,
+				  .users = 2,
+				  .sure = {1, 1, 1}};
 }
 
 static const char *decide(enum point point, enum level level, uint64_t pages)
@@ -161,7 +173,8 @@ static void is(int line, const char *got, const char *wanted)
 {
 	if (!strcmp(got, wanted))
 		return;
-	printf("%s:%d: %s: '%s' instead of '%s'\n", __FILE__, line, policy ? policy->name : "", got, wanted);
+	printf("%s:%d: %s: '%s' instead of '%s'\n", __FILE__, line, policy ? policy->name : "", got,
+	       wanted);
 	failures++;
 }
 
@@ -222,7 +235,9 @@ static void check_rows(const char *name, const struct row *rows, size_t nr)
 		{point, LEVEL_HUGETLB, cell}
 #define NR(rows) (sizeof(rows) / sizeof(*(rows)))
 
-/* "local at once, remote CPUs sweep at their next tick or switch; migrate and cow stay synchronous" */
+/*
+ * "local at once, remote CPUs sweep at their next tick or switch; migrate and cow stay synchronous"
+ */
 static void check_deferred_table(void)
 {
 	static const struct row rows[] = {
@@ -262,7 +277,9 @@ static void check_deferred_table(void)
 	check_rows("deferred", rows, NR(rows));
 }
 
-/* The upper limit: broadcast and waited for wherever any other policy flushes, and no less often. */
+/*
+ * The upper limit: broadcast and waited for wherever any other policy flushes, and no less often.
+ */
 static void check_broadcast_all(void)
 {
 	const struct policy *all = policy_find("broadcast-all");
@@ -271,17 +288,24 @@ static void check_broadcast_all(void)
 		for (unsigned int point = 0; point < NR_POINTS; point++)
 			for (unsigned int level = 0; level < NR_LEVELS; level++)
 				for (unsigned int k = 0; k < POLICY_ACTIONS; k++) {
-					const struct policy_action *other = &policies[i]->table[point][level].act[k];
-					const struct policy_action *own = &all->table[point][level].act[k];
+					const struct policy_action *other =
+						&policies[i]->table[point][level].act[k];
+					const struct policy_action *own =
+						&all->table[point][level].act[k];
 
-					/* A flush that an entry left behind is no change of an entry. */
+					/*
+					 * A flush that an entry left behind is no change of an
+					 * entry.
+					 */
 					if (point == POINT_SPURIOUS || other->scope == SCOPE_NONE ||
-					    other->scope == SCOPE_LOCAL || other->wait == WAIT_DEFERRED)
+					    other->scope == SCOPE_LOCAL ||
+					    other->wait == WAIT_DEFERRED)
 						continue;
 					if (own->scope == SCOPE_BROADCAST && own->wait == WAIT_SYNC)
 						continue;
-					printf("broadcast-all: %s %s %u: less than %s\n", point_name(point),
-					       level_name(level), k, policies[i]->name);
+					printf("broadcast-all: %s %s %u: less than %s\n",
+					       point_name(point), level_name(level), k,
+					       policies[i]->name);
 					failures++;
 				}
 	begin("broadcast-all", "");
@@ -338,7 +362,8 @@ static void check_overlays(void)
 
 			if (*got != 'L' && !strstr(got, "; L"))
 				continue;
-			printf("arm64-local in a guest: %s %s is %s\n", point_name(point), level_name(level), got);
+			printf("arm64-local in a guest: %s %s is %s\n", point_name(point),
+			       level_name(level), got);
 			failures++;
 		}
 	IS(decide(POINT_SPURIOUS, LEVEL_PTE, 1), "B page leaf quiet");
@@ -373,8 +398,8 @@ static void check_overlays(void)
 }
 
 /*
- * Eight bits: ASIDs 1 to 255. Mms 2 to 255 and mm 1 have taken them all; the next one rolls over, and
- * each CPU flushes everything at its first switch from then on.
+ * Eight bits: ASIDs 1 to 255. Mms 2 to 255 and mm 1 have taken them all; the next one rolls over,
+ * and each CPU flushes everything at its first switch from then on.
  */
 static void check_asids(void)
 {
@@ -383,7 +408,8 @@ static void check_asids(void)
 		IS(switch_to(mm, mm % 2), "-");
 	IS(switch_to(300, 0), "L all quiet");
 	IS(switch_to(301, 0), "-");
-	IS(switch_to(255, 1), "L all quiet"); /* CPU 1 had it loaded: it keeps its ASID, and flushes */
+	/* CPU 1 had it loaded: it keeps its ASID, and flushes */
+	IS(switch_to(255, 1), "L all quiet");
 	IS(switch_to(300, 1), "-");
 	IS(switch_to(300, 2), "L all quiet");
 	/* Coming back from a kernel thread is no switch. */
@@ -476,7 +502,9 @@ static void check_single_thread(void)
 	IS(switch_to(1, 0), "L mm quiet");
 	IS(switch_to(1, 0), "-");
 
-	/* The hole: CPU 0 keeps the mm lazily under a kernel thread, and its user comes back to it. */
+	/*
+	 * The hole: CPU 0 keeps the mm lazily under a kernel thread, and its user comes back to it.
+	 */
 	cpus.loaded = CPU(0) | CPU(1);
 	cpus.lazy = CPU(0);
 	IS(decide_event(&alone), "L hull leaf");
@@ -674,11 +702,13 @@ static void refused(struct policy p, const char *why)
 
 static void check_checks(void)
 {
-	static const struct param outside[] = {{.name = "x", .offset = 8, .unit = "", .help = "", .max = 1}, PARAM_END};
+	static const struct param outside[] = {
+		{.name = "x", .offset = 8, .unit = "", .help = "", .max = 1}, PARAM_END};
 	static const struct param twice[] = {{.name = "x", .unit = "", .help = "", .max = 1},
 					     {.name = "x", .unit = "", .help = "", .max = 1},
 					     PARAM_END};
-	static const struct param range[] = {{.name = "x", .unit = "", .help = "", .def = 2, .max = 1}, PARAM_END};
+	static const struct param range[] = {
+		{.name = "x", .unit = "", .help = "", .def = 2, .max = 1}, PARAM_END};
 	const struct policy fine = *policy_find("none");
 	char err[256];
 	struct policy p;
@@ -701,21 +731,27 @@ static void check_checks(void)
 	refused(p, "hooked");
 	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0].scope = NR_SCOPES;
 	refused(p, "cow, pte: scope");
-	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = 1, .reach = REACH_ALL + 1};
+	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] =
+			  (struct policy_action){.scope = 1, .reach = REACH_ALL + 1};
 	refused(p, "reach");
-	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = 1, .wait = 3};
+	p = fine,
+	p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = 1, .wait = 3};
 	refused(p, "wait");
-	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = 1, .flags = 0x80};
+	p = fine,
+	p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = 1, .flags = 0x80};
 	refused(p, "flags");
 	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0].times = 2;
 	refused(p, "nowhere");
 	p = fine, p.table[POINT_COW][LEVEL_PTE].act[1].scope = 1;
 	refused(p, "second");
-	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = 1, .flags = ACT_LAZY};
+	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] =
+			  (struct policy_action){.scope = 1, .flags = ACT_LAZY};
 	refused(p, "mask");
-	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = SCOPE_MASK, .flags = ACT_SET};
+	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] =
+			  (struct policy_action){.scope = SCOPE_MASK, .flags = ACT_SET};
 	refused(p, "hook");
-	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] = (struct policy_action){.scope = 1, .wait = WAIT_DEFERRED};
+	p = fine, p.table[POINT_COW][LEVEL_PTE].act[0] =
+			  (struct policy_action){.scope = 1, .wait = WAIT_DEFERRED};
 	refused(p, "defer_ns");
 	p = fine, p.params = outside, p.params_size = 8;
 	refused(p, "params_size");

@@ -24,8 +24,8 @@ static void check_there_and_back(const struct snapshot_task *task)
 	if (n && n == strlen(line) && line[n - 1] == '\n' && strchr(line, '\n') == line + n - 1 &&
 	    snapshot_parse(line, n - 1, &back) && same(task, &back))
 		return;
-	printf("task %d \"%s\" becomes \"%.*s\" becomes %d \"%s\"\n", task->tid, task->comm, (int)n, line,
-	       back.tid, back.comm);
+	printf("task %d \"%s\" becomes \"%.*s\" becomes %d \"%s\"\n", task->tid, task->comm, (int)n,
+	       line, back.tid, back.comm);
 	failures++;
 }
 
@@ -40,20 +40,36 @@ static void check_lines(void)
 	task = (struct snapshot_task){.tid = 2, .tgid = 2, .kernel = true, .comm = "kworker/0:1"};
 	CHECK(snapshot_format(line, sizeof(line), &task) && !strcmp(line, "2 2 0 k kworker/0:1\n"));
 	task = (struct snapshot_task){.tid = 1, .tgid = 1, .mm = 1, .comm = "a b%\n\xff"};
-	CHECK(snapshot_format(line, sizeof(line), &task) && !strcmp(line, "1 1 1 u a%20b%25%0A%FF\n"));
+	CHECK(snapshot_format(line, sizeof(line), &task) &&
+	      !strcmp(line, "1 1 1 u a%20b%25%0A%FF\n"));
 	/* Too small a place gives nothing, however small. */
 	for (size_t size = 0; size < sizeof("1 1 1 u a%20b%25%0A%FF\n"); size++)
 		CHECK(!snapshot_format(line, size, &task));
 
-	CHECK(snapshot_parse("1 1 0 k ", 8, &task) && task.comm[0] == '\0' && task.kernel && task.mm == 0);
+	CHECK(snapshot_parse("1 1 0 k ", 8, &task) && task.comm[0] == '\0' && task.kernel &&
+	      task.mm == 0);
 	CHECK(snapshot_parse("4194304 4194304 4194304 u x", 27, &task) && task.tid == 4194304);
 	/* A line ends where its size says. */
 	CHECK(snapshot_parse("7 7 7 u abcdef", 11, &task) && !strcmp(task.comm, "abc"));
 
 	static const char *const no_lines[] = {
-		"", " ", "1", "1 1", "1 1 1", "1 1 1 x sh", "1 1 1 U sh", "-1 1 1 u sh", "1 -1 1 u sh",
-		"1 1 -1 u sh", "a 1 1 u sh", "1 1 1 u a%2", "1 1 1 u a%", "1 1 1 u a%G0", "1 1 1 u a%0g",
-		SNAPSHOT_HEADER, SNAPSHOT_END " 3",
+		"",
+		" ",
+		"1",
+		"1 1",
+		"1 1 1",
+		"1 1 1 x sh",
+		"1 1 1 U sh",
+		"-1 1 1 u sh",
+		"1 -1 1 u sh",
+		"1 1 -1 u sh",
+		"a 1 1 u sh",
+		"1 1 1 u a%2",
+		"1 1 1 u a%",
+		"1 1 1 u a%G0",
+		"1 1 1 u a%0g",
+		SNAPSHOT_HEADER,
+		SNAPSHOT_END " 3",
 	};
 	for (size_t i = 0; i < sizeof(no_lines) / sizeof(*no_lines); i++)
 		if (snapshot_parse(no_lines[i], strlen(no_lines[i]), &task)) {
@@ -83,7 +99,8 @@ int main(void)
 		}
 	srand(1);
 	for (unsigned int i = 0; i < 20000; i++) {
-		task = (struct snapshot_task){.tid = rand(), .tgid = rand(), .mm = rand(), .kernel = rand() & 1};
+		task = (struct snapshot_task){
+			.tid = rand(), .tgid = rand(), .mm = rand(), .kernel = rand() & 1};
 		for (int n = rand() % 16; n > 0; n--)
 			task.comm[n - 1] = (char)(1 + rand() % 255);
 		check_there_and_back(&task);

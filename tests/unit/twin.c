@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A twin of the engine, slow and obvious, on 10,000 small random streams of events. It keeps what every
- * CPU had loaded after every event, and looks there who may hold what; an entry is stale or not by
- * (mm, page, CPU, kind), and ends when something ends it. All policies of the registry take part, those
- * that defer or pick a set of CPUs, too. A hook is the policy and not the engine: the twin calls it, on a
- * state of its own and with a view of its own.
+ * A twin of the engine, slow and obvious, on 10,000 small random streams of events. It keeps what
+ * every CPU had loaded after every event, and looks there who may hold what; an entry is stale or
+ * not by (mm, page, CPU, kind), and ends when something ends it. All policies of the registry take
+ * part, those that defer or pick a set of CPUs, too. A hook is the policy and not the engine: the
+ * twin calls it, on a state of its own and with a view of its own.
  *
  *	twin [STREAMS [COARSE [FIRST]]]
  *
- * A difference is printed with the number (the seed) of its stream and the shortest part of that stream
- * that still shows one. Where the engine knows less than the text of "what a replay means" says, the
- * twin forgets the same; COARSE is a sum of such places (enum coarse), and 0 shows what they change.
- * They make the high bound higher. Two more stand for faults that the engine once had: LOST_RAN made it
- * lower, OPEN_TILL_SEEN took a spurious fault for proven that was none of that policy's making.
+ * A difference is printed with the number (the seed) of its stream and the shortest part of that
+ * stream that still shows one. Where the engine knows less than the text of "what a replay means"
+ * says, the twin forgets the same; COARSE is a sum of such places (enum coarse), and 0 shows what
+ * they change. They make the high bound higher. Two more stand for faults that the engine once had:
+ * LOST_RAN made it lower, OPEN_TILL_SEEN took a spurious fault for proven that was none of that
+ * policy's making.
  *
  * Evidence (struct engine_config.tlb) is not covered.
  */
@@ -26,7 +27,8 @@
 enum {
 	CPUS = 5,
 	MMS = 10,       /* numbers; no more than 3 live at a time */
-	PAGES = 22,     /* the last 12 are used: two of the groups in which the engine keeps pages */
+	/* the last 12 are used: two of the groups in which the engine keeps pages */
+	PAGES = 22,
 	FIRST_PAGE = 10,
 	GROUP = 16,
 	MAX_EVENTS = 100,
@@ -34,11 +36,15 @@ enum {
 };
 
 enum coarse {
-	PARTIAL_PAGE = 1,  /* a flush of pages that leaves a CPU out is not remembered for the others */
+	/* a flush of pages that leaves a CPU out is not remembered for the others */
+	PARTIAL_PAGE = 1,
 	UNKNOWN_GROUP = 2, /* nor one of pages, none of whose group was ever seen */
-	LOST_RAN = 4,      /* a CPU that lost events and had the mm before has not run it, until it loads */
-	NEVER_THERE = 8,   /* a flush of an mm on a CPU that never had it loaded, but may hold it, is none */
-	OPEN_TILL_SEEN = 16, /* what a tick has swept counts as stale until the next look at the page */
+	/* a CPU that lost events and had the mm before has not run it, until it loads */
+	LOST_RAN = 4,
+	/* a flush of an mm on a CPU that never had it loaded, but may hold it, is none */
+	NEVER_THERE = 8,
+	/* what a tick has swept counts as stale until the next look at the page */
+	OPEN_TILL_SEEN = 16,
 };
 static unsigned int coarse = PARTIAL_PAGE | UNKNOWN_GROUP | NEVER_THERE;
 
@@ -48,7 +54,8 @@ static const struct tlb_event *now;
 static unsigned int at; /* its number, from 1 */
 static unsigned int had[MAX_EVENTS + 1][CPUS];      /* mm that was loaded after each event */
 static bool running[MAX_EVENTS + 1][CPUS];          /* and a task of it ran */
-static bool unsure[MAX_EVENTS + 1][CPUS];           /* events were lost, and nothing was loaded since */
+/* events were lost, and nothing was loaded since */
+static bool unsure[MAX_EVENTS + 1][CPUS];
 static bool suspected[MAX_EVENTS + 1][CPUS];        /* a load ended such a time */
 static unsigned int born[MMS];                      /* first event of each mm; 0: there is none */
 static unsigned int last_loss;
@@ -68,7 +75,8 @@ struct own {
 	const struct policy_instance *given;
 	void *state;
 	uint64_t tick;
-	unsigned int flushed_mm[MMS][CPUS], flushed_page[MMS][PAGES][CPUS]; /* when last, by event */
+	/* when last, by event */
+	unsigned int flushed_mm[MMS][CPUS], flushed_page[MMS][PAGES][CPUS];
 	struct stale stale[MMS][PAGES][CPUS][NR_STALENESS];
 	bool dropped[CPUS];
 	double forever, forever_sum;
@@ -179,9 +187,14 @@ static const uint64_t *view_holders(const struct policy_view *view, uint32_t mm,
 	return &view_word;
 }
 
-static const struct policy_view view = {.nr_cpus = CPUS, .words = 1, .page_shift = 12,
-					.loaded = view_loaded, .lazy = view_lazy, .visited = view_visited,
-					.holders = view_holders, .set = &set_word};
+static const struct policy_view view = {.nr_cpus = CPUS,
+					.words = 1,
+					.page_shift = 12,
+					.loaded = view_loaded,
+					.lazy = view_lazy,
+					.visited = view_visited,
+					.holders = view_holders,
+					.set = &set_word};
 
 static struct policy_cell hook(const struct tlb_event *event)
 {
@@ -217,8 +230,8 @@ static bool swept(const struct stale *x, uint64_t ns)
 	return x->deferred && own->tick && ns / own->tick > x->start_ns / own->tick;
 }
 
-static void end_one(unsigned int mm, unsigned int page, unsigned int cpu, unsigned int kind, enum ended ended,
-		    uint64_t ns)
+static void end_one(unsigned int mm, unsigned int page, unsigned int cpu, unsigned int kind,
+		    enum ended ended, uint64_t ns)
 {
 	struct stale *x = &own->stale[mm][page][cpu][kind];
 	uint64_t length;
@@ -247,7 +260,8 @@ static void end_one(unsigned int mm, unsigned int page, unsigned int cpu, unsign
 	}
 }
 
-static void end_page(unsigned int mm, unsigned int page, unsigned int cpu, enum ended ended, uint64_t ns)
+static void end_page(unsigned int mm, unsigned int page, unsigned int cpu, enum ended ended,
+		     uint64_t ns)
 {
 	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
 		end_one(mm, page, cpu, kind, ended, ns);
@@ -271,9 +285,9 @@ static void witness(struct witness *w)
 
 static bool page_point(unsigned int point)
 {
-	static const unsigned int list[] = {POINT_WP_REUSE, POINT_DIRTY_UP, POINT_HUGETLB_REUSE, POINT_YOUNG,
-					    POINT_SPURIOUS, POINT_COW, POINT_MIGRATE, POINT_RECLAIM, POINT_AGE,
-					    POINT_CLEAN};
+	static const unsigned int list[] = {
+		POINT_WP_REUSE, POINT_DIRTY_UP, POINT_HUGETLB_REUSE, POINT_YOUNG, POINT_SPURIOUS,
+		POINT_COW,      POINT_MIGRATE,  POINT_RECLAIM,       POINT_AGE,   POINT_CLEAN};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
 		if (list[i] == point)
@@ -291,7 +305,11 @@ static unsigned int kind_left(void)
 	case POINT_AGE:
 		return STALE_HINT;
 	case POINT_COW: case POINT_UNMAP: case POINT_TABLES_FREED: case POINT_NUMA: case POINT_FORK:
-	case POINT_MIGRATE: case POINT_RECLAIM: case POINT_CLEAN: case POINT_MREMAP: case POINT_SPLIT:
+	case POINT_MIGRATE:
+	case POINT_RECLAIM:
+	case POINT_CLEAN:
+	case POINT_MREMAP:
+	case POINT_SPLIT:
 	case POINT_COLLAPSE: case POINT_EXIT:
 		return STALE_UNSAFE;
 	default:
@@ -433,9 +451,14 @@ static void leave(unsigned int page, unsigned int kind, const bool *covered, boo
 
 		if (!stays[cpu] || x->open)
 			continue;
-		*x = (struct stale){.open = true, .start_ns = now->time_ns, .start = at, .level = now->level,
-				    .likely = now->sure.estimate, .deferred = deferred,
-				    .permission = now->point == POINT_FORK || now->point == POINT_PROTECT};
+		*x = (struct stale){.open = true,
+				    .start_ns = now->time_ns,
+				    .start = at,
+				    .level = now->level,
+				    .likely = now->sure.estimate,
+				    .deferred = deferred,
+				    .permission = now->point == POINT_FORK ||
+						  now->point == POINT_PROTECT};
 		if (kind == STALE_UNSAFE)
 			witness(&own->r.unsafe);
 		if (kind == STALE_BENIGN && !(policy->flags & POLICY_REWALKS) &&
@@ -463,9 +486,11 @@ static void leave_all(unsigned int kind, const bool *covered, bool deferred)
 
 static bool changes_block(void)
 {
-	return now->point == POINT_FOLD || now->point == POINT_UNFOLD || now->point == POINT_SPLIT ||
-	       now->point == POINT_COLLAPSE || (now->point == POINT_WP_REUSE && now->level == LEVEL_CONTPTE) ||
-	       (now->point == POINT_COW && (now->level == LEVEL_CONTPTE || now->level == LEVEL_PMD));
+	return now->point == POINT_FOLD || now->point == POINT_UNFOLD ||
+	       now->point == POINT_SPLIT || now->point == POINT_COLLAPSE ||
+	       (now->point == POINT_WP_REUSE && now->level == LEVEL_CONTPTE) ||
+	       (now->point == POINT_COW &&
+		(now->level == LEVEL_CONTPTE || now->level == LEVEL_PMD));
 }
 
 static void decide(const struct bound *once)
@@ -487,19 +512,22 @@ static void decide(const struct bound *once)
 		unsigned int scope = act->scope == SCOPE_MASK ? interrupt(act, once) : act->scope;
 		bool reached[CPUS];
 
-		if (page_point(now->point) && now->mm && act->reach == REACH_PAGE && scope >= SCOPE_MASK &&
-		    once->estimate)
+		if (page_point(now->point) && now->mm && act->reach == REACH_PAGE &&
+		    scope >= SCOPE_MASK && once->estimate)
 			for (unsigned int cpu = 0; cpu < CPUS; cpu++)
-				own->r.refills += cpu != now->cpu &&
-						  may_hold(now->mm, (unsigned int)(now->addr >> 12), cpu);
+				own->r.refills +=
+					cpu != now->cpu &&
+					may_hold(now->mm, (unsigned int)(now->addr >> 12), cpu);
 		if (scope != before)
 			counts[scope].decisions += now->sure.estimate;
 		before = scope;
 		if (scope != SCOPE_NONE) {
-			add(&counts[scope].flushes, once->low * times, once->estimate * times, once->high * times);
+			add(&counts[scope].flushes, once->low * times, once->estimate * times,
+			    once->high * times);
 			if (once->estimate && act->reach == REACH_PAGE)
 				counts[scope].pages++;
-			else if (once->estimate && act->reach != REACH_MM && act->reach != REACH_ALL)
+			else if (once->estimate && act->reach != REACH_MM &&
+				 act->reach != REACH_ALL)
 				counts[scope].pages += now->pages;
 			own->issued[now->cpu * NR_SCOPES + scope] += once->estimate * times;
 			if (act->flags & ACT_NOTIFY)
@@ -533,7 +561,10 @@ static void spurious(void)
 	struct policy_result *r = &own->r;
 	bool flushes, fixes, race, lost;
 
-	/* Some hooks do learn from a question (single-thread-local marks CPUs): it is put as the engine does. */
+	/*
+	 * Some hooks do learn from a question (single-thread-local marks CPUs): it is put as the
+	 * engine does.
+	 */
 	flushes = (now->sure.low || now->sure.estimate) &&
 		  question(now, POINT_WP_REUSE).act[0].scope >= SCOPE_MASK;
 	if (!now->sure.low) {
@@ -552,8 +583,8 @@ static void spurious(void)
 	if (x->open) {
 		lost = last_loss > x->start;
 		if (fixes)
-			end_one(now->mm, page, now->cpu, STALE_BENIGN, lost || race ? ENDED_FLUSH : ENDED_REFAULT,
-				now->time_ns);
+			end_one(now->mm, page, now->cpu, STALE_BENIGN,
+				lost || race ? ENDED_FLUSH : ENDED_REFAULT, now->time_ns);
 		if (!lost && !race) {
 			r->spurious_proven[level]++;
 			return;
@@ -610,7 +641,8 @@ static void decision(void)
 	once = (struct bound){now->sure.low, now->sure.estimate, now->sure.high};
 	for (unsigned int i = 0; i < PAGES; i++)
 		any |= present[mm][i] && in_range(i);
-	if (now->flags & EVENT_MAYBE || (!any && (now->point == POINT_PROTECT || now->point == POINT_NUMA)))
+	if (now->flags & EVENT_MAYBE ||
+	    (!any && (now->point == POINT_PROTECT || now->point == POINT_NUMA)))
 		once.low = once.estimate = 0;
 	each(decide_once);
 	if (!mm)
@@ -626,7 +658,8 @@ static void decision(void)
 		for (own = twins; now->point != POINT_COW && own < twins + nr_policies; own++)
 			for (unsigned int cpu = 0; cpu < CPUS; cpu++)
 				if (own->stale[mm][page][cpu][STALE_UNSAFE].permission)
-					end_one(mm, page, cpu, STALE_UNSAFE, ENDED_GONE, now->time_ns);
+					end_one(mm, page, cpu, STALE_UNSAFE, ENDED_GONE,
+						now->time_ns);
 		break;
 	case POINT_RECLAIM:
 		present[mm][page] = writable[mm][page] = false;
@@ -753,18 +786,19 @@ static bool tell;
 static unsigned int differences;
 static const char *whose;
 
-static void same(double engine, double twin, const char *what, const char *a, const char *b, const char *c)
+static void same(double engine, double twin, const char *what, const char *a, const char *b,
+		 const char *c)
 {
 	if (engine == twin)
 		return;
 	differences++;
 	if (tell)
-		printf("%s: %s %s %s %s: the engine has %.17g, the twin %.17g\n", whose, what, a, b, c, engine,
-		       twin);
+		printf("%s: %s %s %s %s: the engine has %.17g, the twin %.17g\n", whose, what, a, b,
+		       c, engine, twin);
 }
 
-static void same_bound(const struct bound *engine, const struct bound *twin, const char *what, const char *a,
-		       const char *b, const char *c)
+static void same_bound(const struct bound *engine, const struct bound *twin, const char *what,
+		       const char *a, const char *b, const char *c)
 {
 	char name[64];
 
@@ -776,8 +810,8 @@ static void same_bound(const struct bound *engine, const struct bound *twin, con
 	same((double)engine->high, (double)twin->high, name, a, b, c);
 }
 
-static void same_sum(const struct exposure_sum *engine, const struct exposure_sum *twin, const char *what,
-		     const char *a, const char *b)
+static void same_sum(const struct exposure_sum *engine, const struct exposure_sum *twin,
+		     const char *what, const char *a, const char *b)
 {
 	same(engine->entries, twin->entries, what, a, b, "entries");
 	same(engine->entry_ns, twin->entry_ns, what, a, b, "entry_ns");
@@ -795,15 +829,18 @@ static void same_flushes(const struct policy_result *engine, const struct policy
 	for (unsigned int p = 0; p < NR_POINTS; p++)
 		for (unsigned int l = 0; l < NR_LEVELS; l++)
 			for (unsigned int s = 0; s < NR_SCOPES; s++) {
-				const struct flush_count *a = &engine->flush[p][l][s], *b = &twin->flush[p][l][s];
+				const struct flush_count *a = &engine->flush[p][l][s],
+							 *b = &twin->flush[p][l][s];
 				const char *names[] = {point_name(p), level_name(l), scope_name(s)};
 
 				if (!memcmp(a, b, sizeof(*a)))
 					continue;
-				same((double)a->decisions, (double)b->decisions, "decisions", names[0], names[1],
-				     names[2]);
-				same_bound(&a->flushes, &b->flushes, "flushes", names[0], names[1], names[2]);
-				same((double)a->pages, (double)b->pages, "pages", names[0], names[1], names[2]);
+				same((double)a->decisions, (double)b->decisions, "decisions",
+				     names[0], names[1], names[2]);
+				same_bound(&a->flushes, &b->flushes, "flushes", names[0], names[1],
+					   names[2]);
+				same((double)a->pages, (double)b->pages, "pages", names[0],
+				     names[1], names[2]);
 			}
 	same_bound(&engine->targets, &twin->targets, "targets", "", "", "");
 	same((double)engine->refills, (double)twin->refills, "refills", "", "", "");
@@ -819,23 +856,28 @@ static void same_staleness(const struct policy_result *engine, const struct poli
 	for (unsigned int l = 0; l < NR_LEVELS; l++) {
 		const char *name = level_name(l);
 
-		same((double)engine->spurious_proven[l], (double)twin->spurious_proven[l], "spurious", "proven",
+		same((double)engine->spurious_proven[l], (double)twin->spurious_proven[l],
+		     "spurious", "proven", name, "");
+		same((double)engine->spurious_possible[l], (double)twin->spurious_possible[l],
+		     "spurious", "possible", name, "");
+		same(engine->spurious_likely[l], twin->spurious_likely[l], "spurious", "likely",
 		     name, "");
-		same((double)engine->spurious_possible[l], (double)twin->spurious_possible[l], "spurious",
-		     "possible", name, "");
-		same(engine->spurious_likely[l], twin->spurious_likely[l], "spurious", "likely", name, "");
-		same((double)engine->spurious_unsure[l], (double)twin->spurious_unsure[l], "spurious", "unsure",
-		     name, "");
-		same_bound(&engine->spurious_maybe[l], &twin->spurious_maybe[l], "spurious", "maybe", name, "");
+		same((double)engine->spurious_unsure[l], (double)twin->spurious_unsure[l],
+		     "spurious", "unsure", name, "");
+		same_bound(&engine->spurious_maybe[l], &twin->spurious_maybe[l], "spurious",
+			   "maybe", name, "");
 	}
 	same_bound(&engine->avoided, &twin->avoided, "avoided", "", "", "");
 	for (unsigned int k = 0; k < NR_STALENESS; k++) {
 		for (unsigned int i = 0; i < NR_ENDED; i++) {
 			const char *a = staleness_name(k), *b = ended_name(i);
 
-			same_sum(&engine->proven[k][i], &twin->proven[k][i], "exposures, proven,", a, b);
-			same_sum(&engine->possible[k][i], &twin->possible[k][i], "exposures, possible,", a, b);
-			same_sum(&engine->likely[k][i], &twin->likely[k][i], "exposures, likely,", a, b);
+			same_sum(&engine->proven[k][i], &twin->proven[k][i], "exposures, proven,",
+				 a, b);
+			same_sum(&engine->possible[k][i], &twin->possible[k][i],
+				 "exposures, possible,", a, b);
+			same_sum(&engine->likely[k][i], &twin->likely[k][i], "exposures, likely,",
+				 a, b);
 		}
 		for (unsigned int i = 0; i < 65; i++)
 			same((double)engine->lengths[k][i], (double)twin->lengths[k][i], "lengths",
@@ -846,8 +888,8 @@ static void same_staleness(const struct policy_result *engine, const struct poli
 	same_witness(&engine->unbroken, &twin->unbroken, "unbroken");
 }
 
-static void sink_page(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
-		      uint64_t decisions)
+static void sink_page(void *context, uint32_t mm, uint64_t page, unsigned int point,
+		      unsigned int level, uint64_t decisions)
 {
 	(void)context, (void)mm, (void)page, (void)point, (void)level, (void)decisions;
 }
@@ -863,9 +905,13 @@ static uint64_t compared; /* flushes and exposures that were there to compare */
 /* Feeds both with N EVENTS. Do they differ? */
 static bool differ(const struct tlb_event *events, unsigned int n)
 {
-	struct engine *e = engine_new(&(struct engine_config){
-		.nr_cpus = CPUS, .page_shift = 12, .policies = instances, .nr_policies = nr_policies,
-		.max_rows = 3, .sink = {.page = sink_page, .flush_mm = sink_flush_mm}});
+	struct engine *e = engine_new(
+		&(struct engine_config){.nr_cpus = CPUS,
+					.page_shift = 12,
+					.policies = instances,
+					.nr_policies = nr_policies,
+					.max_rows = 3,
+					.sink = {.page = sink_page, .flush_mm = sink_flush_mm}});
 
 	if (!e)
 		abort();
@@ -934,8 +980,8 @@ static struct tlb_event *put(struct making *m, unsigned int kind, unsigned int c
 	return event;
 }
 
-static struct tlb_event *put_point(struct making *m, unsigned int cpu, unsigned int mm, unsigned int point,
-				   unsigned int level)
+static struct tlb_event *put_point(struct making *m, unsigned int cpu, unsigned int mm,
+				   unsigned int point, unsigned int level)
 {
 	struct tlb_event *event = put(m, EVENT_DECISION, cpu, mm);
 
@@ -947,7 +993,8 @@ static struct tlb_event *put_point(struct making *m, unsigned int cpu, unsigned 
 static void at_page(struct tlb_event *event)
 {
 	/* Few pages are used often, so that something happens to them. */
-	event->addr = (uint64_t)(FIRST_PAGE + (below(3) ? 4 + below(3) : below(PAGES - FIRST_PAGE))) << 12;
+	event->addr = (uint64_t)(FIRST_PAGE + (below(3) ? 4 + below(3) : below(PAGES - FIRST_PAGE)))
+		      << 12;
 	event->pages = event->level == LEVEL_CONTPTE ? 2 : 1;
 }
 
@@ -1000,12 +1047,13 @@ static void put_unsure(struct making *m, unsigned int cpu, unsigned int mm)
 
 static void put_page_point(struct making *m, unsigned int cpu, unsigned int mm)
 {
-	static const unsigned int points[] = {POINT_WP_REUSE, POINT_WP_REUSE, POINT_WP_REUSE, POINT_DIRTY_UP,
-					      POINT_COW, POINT_COW, POINT_YOUNG, POINT_MIGRATE, POINT_RECLAIM,
-					      POINT_AGE, POINT_CLEAN, POINT_HUGETLB_REUSE, POINT_SPURIOUS,
-					      POINT_SPURIOUS, POINT_SPURIOUS, POINT_SPURIOUS};
-	static const unsigned int levels[] = {LEVEL_PTE, LEVEL_PTE, LEVEL_PTE, LEVEL_PTE, LEVEL_CONTPTE,
-					      LEVEL_PMD};
+	static const unsigned int points[] = {
+		POINT_WP_REUSE, POINT_WP_REUSE, POINT_WP_REUSE, POINT_DIRTY_UP,
+		POINT_COW,      POINT_COW,      POINT_YOUNG,    POINT_MIGRATE,
+		POINT_RECLAIM,  POINT_AGE,      POINT_CLEAN,    POINT_HUGETLB_REUSE,
+		POINT_SPURIOUS, POINT_SPURIOUS, POINT_SPURIOUS, POINT_SPURIOUS};
+	static const unsigned int levels[] = {LEVEL_PTE, LEVEL_PTE,     LEVEL_PTE,
+					      LEVEL_PTE, LEVEL_CONTPTE, LEVEL_PMD};
 	unsigned int point = points[below(sizeof(points) / sizeof(points[0]))];
 	struct tlb_event *event = put_point(m, cpu, mm, point, levels[below(6)]);
 
@@ -1022,10 +1070,10 @@ static void put_page_point(struct making *m, unsigned int cpu, unsigned int mm)
 
 static void put_range(struct making *m, unsigned int cpu, unsigned int mm)
 {
-	static const unsigned int points[] = {POINT_UNMAP, POINT_UNMAP, POINT_TABLES_FREED, POINT_PROTECT,
-					      POINT_PROTECT, POINT_PROTECT, POINT_NUMA, POINT_MREMAP,
-					      POINT_PROT_NONE_RW, POINT_SPLIT, POINT_COLLAPSE, POINT_FOLD,
-					      POINT_UNFOLD};
+	static const unsigned int points[] = {
+		POINT_UNMAP,    POINT_UNMAP, POINT_TABLES_FREED, POINT_PROTECT,      POINT_PROTECT,
+		POINT_PROTECT,  POINT_NUMA,  POINT_MREMAP,       POINT_PROT_NONE_RW, POINT_SPLIT,
+		POINT_COLLAPSE, POINT_FOLD,  POINT_UNFOLD};
 	unsigned int point = points[below(sizeof(points) / sizeof(points[0]))];
 	struct tlb_event *event = put_point(m, cpu, mm, point, below(4) ? LEVEL_PTE : LEVEL_PMD);
 
@@ -1123,21 +1171,23 @@ static void reduce(struct making *m)
 
 static void print_stream(const struct making *m)
 {
-	static const char *const kinds[] = {"decision", "present", "access", "protected", "load", "idle", "mm end",
-					    "lost"};
+	static const char *const kinds[] = {"decision", "present", "access", "protected",
+					    "load",     "idle",    "mm end", "lost"};
 
 	for (unsigned int i = 0; i < m->n; i++) {
 		const struct tlb_event *e = &m->events[i];
 
-		printf("  %" PRIu64 " ns: CPU %u, mm %u: %s", e->time_ns, e->cpu, e->mm, kinds[e->kind]);
+		printf("  %" PRIu64 " ns: CPU %u, mm %u: %s", e->time_ns, e->cpu, e->mm,
+		       kinds[e->kind]);
 		if (e->kind == EVENT_DECISION)
 			printf(" %s %s", point_name(e->point), level_name(e->level));
 		printf(", page %" PRIu64 " + %" PRIu64, e->addr >> 12, e->pages);
 		if (e->kind == EVENT_DECISION)
-			printf(", began %" PRIu64 ", users %u, sure %u %u %u", e->began_ns, e->users, e->sure.low,
-			       e->sure.estimate, e->sure.high);
-		printf("%s%s%s%s\n", e->flags & EVENT_WRITE ? ", write" : "", e->flags & EVENT_REMOTE ? ", remote" : "",
-		       e->flags & EVENT_UP ? ", up" : "", e->flags & EVENT_MAYBE ? ", maybe" : "");
+			printf(", began %" PRIu64 ", users %u, sure %u %u %u", e->began_ns,
+			       e->users, e->sure.low, e->sure.estimate, e->sure.high);
+		printf("%s%s%s%s\n", e->flags & EVENT_WRITE ? ", write" : "",
+		       e->flags & EVENT_REMOTE ? ", remote" : "", e->flags & EVENT_UP ? ", up" : "",
+		       e->flags & EVENT_MAYBE ? ", maybe" : "");
 	}
 }
 
