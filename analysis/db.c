@@ -106,6 +106,14 @@ static void sql_shell_word(sqlite3_context *ctx, int n, sqlite3_value **v)
 	result_text(ctx, &t);
 }
 
+/* program(): this program as it was called, so that what we suggest can be typed as it stands. */
+static void sql_program(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+	(void)n;
+	(void)v;
+	sqlite3_result_text(ctx, program_invocation_name, -1, SQLITE_STATIC);
+}
+
 /* database(): the file as it was named on the command line. */
 static void sql_database(sqlite3_context *ctx, int n, sqlite3_value **v)
 {
@@ -140,6 +148,9 @@ static int add_functions(sqlite3 *db, const char *path)
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "shell_word", 1, flags, NULL, sql_shell_word,
 						NULL, NULL, NULL);
+	if (!rc)
+		rc = sqlite3_create_function_v2(db, "program", 0, flags, NULL, sql_program, NULL,
+						NULL, NULL);
 	if (!rc) /* frees COPY even when it fails */
 		return sqlite3_create_function_v2(db, "database", 0, flags, copy, sql_database,
 						  NULL, NULL, free);

@@ -237,7 +237,8 @@ ORDER BY nr, kind, key;
 -- terminal
 SELECT trace, printf('  %-*s  %s', max(length(line)) OVER (PARTITION BY trace), line, why) AS text
 FROM (
-  SELECT t.id, t.trace, c.nr, c.why, 'tlbreport ' || shell_word(database()) || ' ' || c.command AS line
+  SELECT t.id, t.trace, c.nr, c.why,
+    shell_word(program()) || ' ' || shell_word(database()) || ' ' || c.command AS line
   FROM traces t JOIN (
     SELECT 1 AS nr, 'processes' AS command, 'who causes the flushes' AS why
     UNION ALL SELECT 2, 'cost --plot -', 'the costs, drawn'

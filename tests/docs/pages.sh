@@ -21,8 +21,9 @@ for page; do
 	rm -rf "$in"
 	mkdir "$in"
 	cp -r README.md docs examples schema "$in"
+	ln -s "$built" "$in/build"
 	tests/docs/fold.py join "$page" >"$in/$page"
-	(cd "$in" && BUILD=$built LD_PRELOAD=${preload:-} python3 "$root/tests/docs/console.py" $update "$page")
+	(cd "$in" && BUILD=build LD_PRELOAD=${preload:-} python3 "$root/tests/docs/console.py" $update "$page")
 	[ -z "$update" ] || tests/docs/fold.py restore "$page" "$in/$page"
 	# Pictures that a page makes are those that lie beside it.
 	[ "$page" = docs/tutorial.md ] || continue

@@ -11,8 +11,9 @@ root=$PWD
 mkdir "$tmp/in"
 case $BUILD in /*) built=$BUILD ;; *) built=$root/$BUILD ;; esac
 cp -r README.md docs examples "$tmp/in"
+ln -s "$built" "$tmp/in/build"
 cd "$tmp/in"
-BUILD=$built python3 "$root/tests/docs/console.py" README.md
+BUILD=build python3 "$root/tests/docs/console.py" README.md
 cd "$root"
 
 for program in tlbreplay tlbreport tlbcapture; do

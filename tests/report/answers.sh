@@ -67,7 +67,7 @@ Next
 END
 program=$(realpath "$REPORT")
 in_dir() {
-	(cd "$DIR" && "$program" "$@")
+	(cd "$DIR" && PATH=$(dirname "$program"):$PATH tlbreport "$@")
 }
 same 'overview of base.dat' in_dir fix.db --trace base.dat <"$DIR/overview"
 same 'overview by name' in_dir fix.db overview --trace base.dat <"$DIR/overview"
