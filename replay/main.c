@@ -8,6 +8,7 @@
  *	decode.c                    records -> raw events, by schema/catalogue.c
  *	interpret.c, identity.c     raw events -> normalised ones (schema/event.h): who, where, what
  *	engine.c, pages.c           normalised events -> counts, bounds and exposures per policy
+ *	heat.c                      the same -> where and when decisions fell
  *	policies.c, policies/       what each policy does
  *	plugin.c                    the same from a shared object
  *	results.c                   counts -> SQLite (schema/results.sql)

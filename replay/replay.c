@@ -187,10 +187,12 @@ struct run {
 	struct decoder *decoder;
 	struct interpreter *interpreter;
 	struct engine *engine;
+	struct heat *heat;
 	struct results *results;
 	uint64_t *cpu_events;
 	struct samples *samples; /* NULL: none, or no more */
 	struct sample sample;    /* the next one */
+	bool failed;             /* memory ran out where it could not be told at once */
 };
 
 static void sink_mm_done(void *context, const struct mm_identity *mm)
@@ -202,7 +204,11 @@ static void sink_mm_done(void *context, const struct mm_identity *mm)
 
 static void sink_event(void *context, const struct tlb_event *event)
 {
-	engine_event(((struct run *)context)->engine, event);
+	struct run *run = context;
+
+	engine_event(run->engine, event);
+	if (heat_event(run->heat, event))
+		run->failed = true;
 }
 
 static void sink_hint(void *context, uint32_t mm, uint64_t addr)
@@ -310,6 +316,8 @@ static int read_events(struct run *run, const struct replay_options *options,
 		ret = interpret_end(run->interpreter, input->last_ns);
 	if (!ret)
 		ret = engine_end(run->engine, input->last_ns);
+	if (!ret && run->failed)
+		ret = -ENOMEM;
 	if (ret == -ENOMEM)
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
 	else if (ret && ret != -EINTR && !err->text[0])
@@ -392,9 +400,10 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	struct interpret_sink sink = {.context = &run, .event = sink_event, .hint = sink_hint,
 				      .mm_done = sink_mm_done};
 	run.engine = engine_new(&config);
+	run.heat = heat_new(shift);
 	run.interpreter = interpreter_new(run.trace, run.decoder, arch, &sink);
 	run.cpu_events = calloc(trace_info(run.trace)->nr_entries + 1, sizeof(*run.cpu_events));
-	if (!run.engine || !run.interpreter || !run.cpu_events) {
+	if (!run.engine || !run.heat || !run.interpreter || !run.cpu_events) {
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
 		ret = -ENOMEM;
 		goto out;
@@ -412,6 +421,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	input.decoder = run.decoder;
 	input.interpreter = run.interpreter;
 	input.engine = run.engine;
+	input.heat = run.heat;
 	input.cpu_events = run.cpu_events;
 	ret = results_trace(results, &input, &rerr);
 	if (ret)
@@ -421,6 +431,7 @@ out:
 	samples_close(run.samples);
 	interpreter_free(run.interpreter);
 	engine_free(run.engine);
+	heat_free(run.heat);
 	decoder_free(run.decoder);
 	trace_close(run.trace);
 	free(run.cpu_events);

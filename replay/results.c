@@ -18,7 +18,7 @@
 
 #include <sqlite3.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define MAX_PAGE_ROWS  100000
 #define MAX_STALE_ROWS 10000 /* per policy */
 
@@ -454,6 +454,28 @@ static void write_trace(struct job *j)
 		    (int64_t)(c->stat.dropped + c->stat.commit_overrun));
 	}
 	sqlite3_finalize(cpus);
+}
+
+static void write_heat(struct job *j)
+{
+	sqlite3_stmt *stmt = insert_into(j->r, "heat", 7), *grid = insert_into(j->r, "heat_grid", 3);
+	size_t nr;
+	struct heat_cell *cells = heat_cells(j->in->heat, &nr);
+	uint64_t bytes, width_ns;
+
+	if (!cells && !j->r->error) {
+		j->r->error = SQLITE_NOMEM;
+		snprintf(j->r->error_text, sizeof(j->r->error_text), "out of memory");
+	}
+	heat_size(j->in->heat, &bytes, &width_ns);
+	put(j->r, grid, "iii", j->trace, (int64_t)bytes, (int64_t)width_ns);
+	for (size_t i = 0; i < nr; i++)
+		put(j->r, stmt, "iinissi", j->trace, (int64_t)cells[i].mm, cells[i].addr != 0,
+		    (int64_t)cells[i].addr, (int64_t)cells[i].start_ns, point_name(cells[i].point),
+		    level_name(cells[i].level), (int64_t)cells[i].decisions);
+	free(cells);
+	sqlite3_finalize(stmt);
+	sqlite3_finalize(grid);
 }
 
 static void write_recorded(struct job *j)
@@ -1099,6 +1121,7 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 	j.notes = insert_into(r, "notes", 5);
 	write_trace(&j);
 	write_recorded(&j);
+	write_heat(&j);
 	write_cost_items(&j);
 	write_policies(&j);
 	write_selfcheck(&j);

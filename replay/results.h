@@ -13,6 +13,7 @@
 
 #include "replay/decode.h"
 #include "replay/engine.h"
+#include "replay/heat.h"
 #include "replay/interpret.h"
 #include "replay/trace.h"
 #include "schema/costs.h"
@@ -56,6 +57,7 @@ struct results_input {
 	const struct decoder *decoder;
 	const struct interpreter *interpreter;
 	const struct engine *engine;
+	const struct heat *heat;
 	const struct policy_instance *policies;
 	unsigned int nr_policies;
 	const struct cost_preset *cost; /* NULL: none fits, costs are left out */

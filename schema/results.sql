@@ -5,7 +5,7 @@
 -- the recording's clock; *_low, (plain or *_estimate), *_high bound what cannot be known.
 -- The views are the interface: columns are only ever added to them.
 
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -87,6 +87,13 @@ CREATE TABLE flush_time(policy INTEGER NOT NULL REFERENCES policies(id),
 CREATE TABLE pages(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT NULL, page INTEGER,
   point TEXT NOT NULL, level TEXT NOT NULL, decisions INTEGER NOT NULL);
 
+-- Decisions by time and place, in cells of one size for the recording: as small as a bounded number of
+-- them allows. addr: first byte of the cell, NULL where the whole mm is meant.
+CREATE TABLE heat_grid(trace INTEGER NOT NULL REFERENCES traces(id), bytes INTEGER NOT NULL,
+  width_ns INTEGER NOT NULL);
+CREATE TABLE heat(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT NULL, addr INTEGER,
+  start_ns INTEGER NOT NULL, point TEXT NOT NULL, level TEXT NOT NULL, decisions INTEGER NOT NULL);
+
 CREATE TABLE faults(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
   low REAL NOT NULL, estimate REAL NOT NULL, high REAL NOT NULL);
 
@@ -139,6 +146,13 @@ CREATE VIEW v_page AS
   SELECT t.trace, g.mm, g.page, g.point, g.level, g.decisions
   FROM pages g JOIN traces t ON t.id = g.trace
   ORDER BY t.id, g.decisions DESC, g.mm, g.page, g.point, g.level;
+
+-- When and where the decisions fell, in cells of bytes x width_ns; a decision about several pages counts
+-- where its first one lies, one about a whole mm (addr is NULL) for all of it.
+CREATE VIEW v_heat AS
+  SELECT t.trace, h.mm, h.addr, g.bytes, h.start_ns, g.width_ns, h.point, h.level, h.decisions
+  FROM heat h JOIN heat_grid g USING (trace) JOIN traces t ON t.id = h.trace
+  ORDER BY t.id, h.mm, h.addr, h.start_ns, h.point, h.level;
 
 -- What the recording itself shows; op and scope only where an event is an invalidation.
 CREATE VIEW v_recorded AS

@@ -28,10 +28,10 @@ sqlite3 "$DIR/other.db" 'CREATE TABLE traces(a); CREATE TABLE t(a)'
 refused 1 'not one that tlbreplay wrote' "$REPORT" "$DIR/other.db"
 head -c 20000 "$FIX" >"$DIR/cut.db"
 expect_status 1 "$REPORT" "$DIR/cut.db"
-for version in 0 2 99; do
+for version in 0 1 99; do
 	cp "$FIX" "$DIR/version.db"
 	sqlite3 "$DIR/version.db" "PRAGMA user_version = $version"
-	refused 1 "schema version $version; this tlbreport reads version 1" "$REPORT" "$DIR/version.db"
+	refused 1 "schema version $version; this tlbreport reads version 2" "$REPORT" "$DIR/version.db"
 done
 if [ "$(id -u)" != 0 ]; then
 	cp "$FIX" "$DIR/closed.db"
