@@ -160,9 +160,12 @@ struct instance {
 	/* period of the tick at which deferred flushes are carried out; 0: none are */
 	int64_t tick_ns;
 	/* Stale for ever (the mm ended unflushed): number, and sum of their start times. */
-	double forever, forever_start_sum;
+	uint64_t forever;
+	unsigned __int128 forever_start_sum;
 	uint64_t forever_first_ns;
 	uint64_t least_row_ns; /* result.rows has no room for shorter exposures */
+	bool asked_foreign;    /* its hook asked about another shard's entries... */
+	bool shard_unsure;     /* ...and can have made something of the answer */
 };
 
 struct engine {
@@ -710,14 +713,6 @@ static struct exposure *exposure_new(struct engine *e, struct mm *mm, unsigned i
 	return exposure_at(e, mm, policy, ++mm->policy[policy].nr);
 }
 
-static void add_sum(struct exposure_sum *sum, double entries, uint64_t ns)
-{
-	sum->entries += entries;
-	sum->entry_ns += entries * (double)ns;
-	if (entries > 0 && ns > sum->max_ns)
-		sum->max_ns = ns;
-}
-
 /* A heap whose root is the shortest row kept; ties go by what is deterministic, not by arrival. */
 static bool row_less(const struct exposure_row *a, const struct exposure_row *b)
 {
@@ -727,9 +722,13 @@ static bool row_less(const struct exposure_row *a, const struct exposure_row *b)
 		return x < y;
 	if (a->start_ns != b->start_ns)
 		return a->start_ns > b->start_ns;
+	if (a->mm != b->mm)
+		return a->mm > b->mm;
 	if (a->page != b->page)
 		return a->page > b->page;
-	return a->cpu > b->cpu;
+	if (a->cpu != b->cpu)
+		return a->cpu > b->cpu;
+	return a->kind > b->kind;
 }
 
 static void keep_row(struct engine *e, struct policy_result *r, const struct exposure_row *row)
@@ -859,14 +858,14 @@ static void count_closed(struct policy_result *r, const struct exposure *x, enum
 	/* Most are likely and have no evidence: until the end they are counted once, for both. */
 	bool shared = x->likely && c->share == c->n;
 
-	add_sum(shared ? &r->shared[x->kind][ended] : &r->possible[x->kind][ended], c->n, ns);
+	exposure_add(shared ? &r->shared[x->kind][ended] : &r->possible[x->kind][ended], c->n, ns);
 	r->lengths[x->kind][ns ? 64 - __builtin_clzll(ns) : 0] += c->n;
 	if (x->likely && !shared) {
-		add_sum(&r->held[x->kind][ended], c->held, ns);
-		add_sum(&r->likely[x->kind][ended], c->share, ns);
+		exposure_add(&r->held[x->kind][ended], c->held, ns);
+		exposure_add(&r->likely[x->kind][ended], c->share, ns);
 	}
 	if (ended == ENDED_REFAULT) {
-		add_sum(&r->proven[x->kind][ended], c->n, ns);
+		exposure_add(&r->proven[x->kind][ended], c->n, ns);
 	} else if (x->kind == STALE_BENIGN) {
 		r->spurious_possible[x->level] += c->ran;
 		if (x->likely) {
@@ -878,6 +877,7 @@ static void count_closed(struct policy_result *r, const struct exposure *x, enum
 
 /*
  * How much of an entry that CPU could hold the share stands for: no more than its TLB has room for.
+ * In whole units, for sums that are exact.
  */
 static double weight_of(const struct engine *e, const struct mm *mm, unsigned int cpu)
 {
@@ -887,7 +887,8 @@ static double weight_of(const struct engine *e, const struct mm *mm, unsigned in
 		return 0;
 	if (!r || r->touched <= e->config.tlb->entries)
 		return 1;
-	return (double)e->config.tlb->entries / (double)r->touched;
+	return (double)((uint64_t)e->config.tlb->entries * EXPOSURE_UNIT / r->touched) /
+	       EXPOSURE_UNIT;
 }
 
 /* Adds the CPUs of word W in BITS to what ends together; of them, RAN ran the mm meanwhile. */
@@ -1151,6 +1152,7 @@ static const uint64_t *view_holders(const struct policy_view *view, uint32_t num
 	uint64_t page = addr >> e->config.page_shift, seq = 0;
 	uint32_t leaf = mm && addr ? pages_find(&e->pages, number, page) : NO_LEAF;
 
+	e->instances[e->asking].asked_foreign |= !shard_has(&e->config.shard, number);
 	if (!mm) {
 		set_all(e, e->view_set, false);
 		return e->view_set;
@@ -1290,7 +1292,7 @@ struct leave {
 	const uint64_t *covered;
 	enum staleness kind;
 	bool permission, only_forked, count_only, deferred;
-	double entries;
+	uint64_t entries;
 };
 
 /* Closes what the tick has swept meanwhile, and takes it out of the page's list at *LINK. */
@@ -1360,6 +1362,7 @@ static void testify(const struct engine *e, struct witness *w, const struct tlb_
 	if (w->seen)
 		return;
 	*w = (struct witness){.seen = true,
+			      .seq = e->seq,
 			      .time_ns = event->time_ns,
 			      .cpu = event->cpu,
 			      .mm = event->mm,
@@ -1729,11 +1732,11 @@ static void leave_behind(struct engine *e, unsigned int policy, const struct tlb
 	}
 	visit(e, event->mm, event->addr, event->point == POINT_EXIT ? 0 : event->pages, visit_leave,
 	      &leave);
-	if (leave.entries > 0) {
+	if (leave.entries) {
 		if (in->forever == 0)
 			in->forever_first_ns = event->time_ns;
 		in->forever += leave.entries;
-		in->forever_start_sum += leave.entries * (double)event->time_ns;
+		in->forever_start_sum += (unsigned __int128)leave.entries * event->time_ns;
 	}
 }
 
@@ -1923,6 +1926,84 @@ static void upgraded(struct engine *e, const struct tlb_event *event, const stru
 		if (at->mm->policy[p].permissions)
 			close_page(e, at->mm, p, page->policy[p].open, at->leaf, at->slot,
 				   e->scratch, true, ENDED_GONE, event->time_ns);
+}
+
+/*
+ * A decision about an address space of another shard. Of it all that is kept is what others may
+ * feel: what the hook remembers, a flush of everything, and CPUs that leave the mm.
+ */
+static void decide_elsewhere(struct engine *e, unsigned int policy, const struct tlb_event *event,
+			     const struct mm *mm)
+{
+	struct instance *in = &e->instances[policy];
+	struct policy_cell cell = in->policy->table[event->point][event->level];
+	const struct place nowhere = {.leaf = NO_LEAF};
+
+	e->asking = policy;
+	in->asked_foreign = false;
+	if (in->policy->decide)
+		in->policy->decide(&e->view, in->as_given->params, in->state, event, &cell);
+	in->shard_unsure |= in->asked_foreign && in->policy->state_size;
+	for (unsigned int i = 0; i < POLICY_ACTIONS && cell.act[i].scope != SCOPE_NONE; i++) {
+		const struct policy_action *act = &cell.act[i];
+
+		if (mm && act->scope == SCOPE_MASK && act->flags & ACT_LAZY &&
+		    !(act->flags & ACT_SET) && event->sure.low)
+			for (unsigned int w = 0; w < e->words; w++)
+				in->dropped[w] |= mm->loaded[w] & e->lazy[w];
+		if (act->reach != REACH_ALL || (act->wait == WAIT_DEFERRED && in->tick_ns) ||
+		    !event->sure.low || event->flags & EVENT_MAYBE)
+			continue;
+		in->shard_unsure |= in->asked_foreign;
+		set_all(e, e->covered, false);
+		cover_cpus(e, event, act, e->covered);
+		apply(e, policy, event, act, &nowhere);
+	}
+}
+
+static void on_decision_elsewhere(struct engine *e, const struct tlb_event *event)
+{
+	const struct mm *mm = event->mm ? mm_make(e, event->mm) : NULL;
+
+	/* Spurious faults ask hooks questions of which these learn nothing. */
+	if (event->cpu >= e->config.nr_cpus || (event->point == POINT_SPURIOUS && mm))
+		return;
+	bucket_of(e, event->time_ns); /* all shards have the same ones */
+	for (unsigned int p = 0; p < e->config.nr_policies; p++)
+		decide_elsewhere(e, p, event, mm);
+}
+
+/* Another shard's address spaces fill the same TLBs. */
+static void bring_in_elsewhere(struct engine *e, const struct tlb_event *event, bool fresh)
+{
+	uint64_t page = event->addr >> e->config.page_shift;
+
+	if (e->tlb && fresh)
+		tlb_refill(e->tlb, event->cpu, event->mm, page, e->seq);
+	else if (e->tlb)
+		tlb_fill(e->tlb, event->cpu, event->mm, page, e->seq);
+}
+
+/* An event of an address space that another shard counts. */
+static void event_elsewhere(struct engine *e, const struct tlb_event *event)
+{
+	switch ((enum event_kind)event->kind) {
+	case EVENT_DECISION:
+		on_decision_elsewhere(e, event);
+		break;
+	case EVENT_PRESENT:
+		mm_make(e, event->mm);
+		if (!(event->flags & EVENT_REMOTE))
+			bring_in_elsewhere(e, event, true);
+		break;
+	case EVENT_ACCESS:
+		mm_make(e, event->mm);
+		if (event->cpu < e->config.nr_cpus)
+			bring_in_elsewhere(e, event, false);
+		break;
+	default:
+		break;
+	}
 }
 
 static void on_decision(struct engine *e, const struct tlb_event *event)
@@ -2197,7 +2278,7 @@ static void access_for(struct engine *e, unsigned int policy, const struct tlb_e
 			continue; /* used as it is */
 		/* From here on this CPU has a fresh entry, as far as the evidence goes. */
 		x->cpus[w] &= ~bit_of;
-		add_sum(&r->held[x->kind][same ? ENDED_REFAULT : ENDED_EVICTED], x->likely, ns);
+		exposure_add(&r->held[x->kind][same ? ENDED_REFAULT : ENDED_EVICTED], x->likely, ns);
 		if (same && x->likely)
 			r->spurious_predicted[x->level]++;
 	}
@@ -2221,6 +2302,8 @@ void engine_hint(void *engine, uint32_t number, uint64_t addr)
 {
 	struct engine *e = engine;
 
+	if (!shard_has(&e->config.shard, number))
+		return;
 	pages_prefetch(&e->pages, number, addr >> e->config.page_shift);
 }
 
@@ -2229,6 +2312,11 @@ void engine_event(void *engine, const struct tlb_event *event)
 	struct engine *e = engine;
 
 	e->seq++;
+	if (__builtin_expect(e->config.shard.parts > 1, false) &&
+	    !shard_has(&e->config.shard, event->mm) && event->kind <= EVENT_PROTECTED) {
+		event_elsewhere(e, event);
+		return;
+	}
 	switch ((enum event_kind)event->kind) {
 	case EVENT_DECISION:
 		on_decision(e, event);
@@ -2275,12 +2363,8 @@ static void add_shared(struct policy_result *r)
 						       &r->likely[kind][ended]};
 			const struct exposure_sum *more = &r->shared[kind][ended];
 
-			for (unsigned int k = 0; k < 2; k++) {
-				sums[k]->entries += more->entries;
-				sums[k]->entry_ns += more->entry_ns;
-				if (more->max_ns > sums[k]->max_ns)
-					sums[k]->max_ns = more->max_ns;
-			}
+			for (unsigned int k = 0; k < 2; k++)
+				exposure_merge(sums[k], more);
 		}
 }
 
@@ -2311,9 +2395,10 @@ int engine_end(struct engine *e, uint64_t time_ns)
 		for (unsigned int k = 0; k < NR_POINTS * NR_LEVELS * NR_SCOPES; k++)
 			add_bound(&in->result.scope[k % NR_SCOPES],
 				  &(&in->result.flush[0][0][0])[k].flushes);
-		for (size_t k = 0; in->forever > 0 && k < 2; k++) {
-			sums[k]->entries += in->forever;
-			sums[k]->entry_ns += in->forever * (double)time_ns - in->forever_start_sum;
+		for (size_t k = 0; in->forever && k < 2; k++) {
+			sums[k]->entries += (double)in->forever;
+			sums[k]->entry_units += ((unsigned __int128)in->forever * time_ns -
+						 in->forever_start_sum) * EXPOSURE_UNIT;
 			if (time_ns - in->forever_first_ns > sums[k]->max_ns)
 				sums[k]->max_ns = time_ns - in->forever_first_ns;
 		}
@@ -2331,6 +2416,11 @@ void engine_time(const struct engine *e, uint64_t *start_ns, uint64_t *width_ns)
 const struct policy_result *engine_result(const struct engine *e, unsigned int policy)
 {
 	return &e->instances[policy].result;
+}
+
+bool engine_shard_unsure(const struct engine *e, unsigned int policy)
+{
+	return e->instances[policy].shard_unsure;
 }
 
 size_t engine_page_bytes(const struct engine *e)

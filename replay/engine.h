@@ -13,6 +13,7 @@
 
 #include "replay/policy.h"
 #include "replay/tlb.h"
+#include "schema/derive.h"
 
 /* How an exposure ended. */
 enum ended { ENDED_FLUSH, ENDED_REFAULT, ENDED_GONE, ENDED_TRACE, ENDED_EVICTED, NR_ENDED };
@@ -36,20 +37,10 @@ struct policy_instance {
 	const char *given;           /* the parameters' text, "" if none */
 };
 
-/* low <= estimate <= high */
-struct bound {
-	uint64_t low, estimate, high;
-};
-
 struct flush_count {
 	uint64_t decisions;
 	struct bound flushes;
 	uint64_t pages;
-};
-
-struct exposure_sum {
-	double entries, entry_ns;
-	uint64_t max_ns;
 };
 
 struct exposure_row {
@@ -61,6 +52,7 @@ struct exposure_row {
 /* What a verdict rests on: the event that left an entry behind. */
 struct witness {
 	bool seen;
+	uint64_t seq; /* ordinal of the event among all that the engine was given */
 	uint64_t time_ns, addr;
 	uint32_t cpu, holder, mm; /* holder: a CPU that may hold the entry */
 	uint8_t point, level;
@@ -120,6 +112,20 @@ struct engine_sink {
 			 unsigned int scope, const struct bound *flushes);
 };
 
+/*
+ * A part of the address spaces: those whose number leaves the same rest as PART when divided by
+ * PARTS. Decisions about no address space are address space 0's. All zero: all of them.
+ */
+struct shard {
+	uint32_t part, parts; /* part: 1 to parts */
+};
+
+/* Whether address space MM belongs to SHARD. */
+static inline bool shard_has(const struct shard *shard, uint32_t mm)
+{
+	return shard->parts < 2 || mm % shard->parts == shard->part % shard->parts;
+}
+
 struct engine_config {
 	unsigned int nr_cpus;
 	unsigned int page_shift;
@@ -127,6 +133,8 @@ struct engine_config {
 	unsigned int nr_policies;
 	size_t max_rows; /* single exposures kept per policy */
 	const struct tlb_geometry *tlb; /* NULL: no evidence is kept, the share decides alone */
+	/* The engine needs all events and counts what belongs to these: results of shards add up. */
+	struct shard shard;
 	struct engine_sink sink;
 };
 
@@ -152,6 +160,12 @@ int engine_end(struct engine *e, uint64_t time_ns);
 void engine_time(const struct engine *e, uint64_t *start_ns, uint64_t *width_ns);
 
 const struct policy_result *engine_result(const struct engine *e, unsigned int policy);
+
+/*
+ * Whether POLICY's hook has asked about entries of an address space that another shard keeps, and
+ * may have remembered the answer: what it decides here then need not be what it decides there.
+ */
+bool engine_shard_unsure(const struct engine *e, unsigned int policy);
 
 /* Bytes of state per page that is alive. */
 size_t engine_page_bytes(const struct engine *e);

@@ -626,11 +626,25 @@ static bool is_kernel(const struct job *j, unsigned int p)
 	return j->kernel_policy && !strcmp(j->kernel_policy, j->in->policies[p].policy->name);
 }
 
-/* Spurious faults under policy P at LEVEL (NR_LEVELS: all). */
-struct real_bound {
-	double low, estimate, high;
-};
+static struct spurious_count spurious_count(const struct policy_result *res, unsigned int level)
+{
+	return (struct spurious_count){.proven = res->spurious_proven[level],
+				       .possible = res->spurious_possible[level],
+				       .predicted = res->spurious_predicted[level],
+				       .held = res->spurious_held[level],
+				       .unsure = res->spurious_unsure[level],
+				       .likely = res->spurious_likely[level],
+				       .maybe = res->spurious_maybe[level]};
+}
 
+static void add_bound(struct real_bound *to, struct real_bound more)
+{
+	to->low += more.low;
+	to->estimate += more.estimate;
+	to->high += more.high;
+}
+
+/* Spurious faults under policy P at LEVEL (NR_LEVELS: all). */
 static struct real_bound spurious_of(const struct job *j, unsigned int p, unsigned int level)
 {
 	const struct policy_result *res = engine_result(j->in->engine, p);
@@ -638,28 +652,13 @@ static struct real_bound spurious_of(const struct job *j, unsigned int p, unsign
 	struct real_bound b = {0};
 
 	for (unsigned int l = 0; l < NR_LEVELS; l++) {
-		if (level != NR_LEVELS && l != level)
-			continue;
-		b.low += (double)res->spurious_proven[l];
-		/*
-		 * A kernel that had this policy has shown its spurious faults: no others happened.
-		 */
-		b.estimate += (double)res->spurious_proven[l];
-		if (!is_kernel(j, p))
-			b.estimate +=
-				(double)res->spurious_predicted[l] +
-				common->write_share * ((double)res->spurious_held[l] +
-						       common->share * res->spurious_likely[l]);
-		b.high += (double)(res->spurious_proven[l] + res->spurious_possible[l]);
-		b.estimate += (double)(res->spurious_unsure[l] + res->spurious_maybe[l].estimate);
-		b.high += (double)(res->spurious_unsure[l] + res->spurious_maybe[l].high);
+		struct spurious_count c = spurious_count(res, l);
+
+		if (level == NR_LEVELS || l == level)
+			add_bound(&b, derive_spurious(&c, common->share, common->write_share,
+						      is_kernel(j, p)));
 	}
 	return b;
-}
-
-static int64_t rounded(double x)
-{
-	return (int64_t)(x + 0.5);
 }
 
 /* Where policy P flushes after a spurious fault at LEVEL. */
@@ -696,9 +695,9 @@ static void write_flush(struct job *j, unsigned int p, int64_t id)
 		if (b.high == 0)
 			continue;
 		put(j->r, stmt, "isssiiiii", id, point_name(POINT_SPURIOUS), level_name(level),
-		    scope_name(scope), rounded(b.estimate), flushes ? rounded(b.low) : 0,
-		    flushes ? rounded(b.estimate) : 0, flushes ? rounded(b.high) : 0,
-		    flushes ? rounded(b.estimate) : 0);
+		    scope_name(scope), derive_rounded(b.estimate), flushes ? derive_rounded(b.low) : 0,
+		    flushes ? derive_rounded(b.estimate) : 0, flushes ? derive_rounded(b.high) : 0,
+		    flushes ? derive_rounded(b.estimate) : 0);
 	}
 	sqlite3_finalize(stmt);
 
@@ -760,30 +759,20 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 			const struct exposure_sum *likely = &res->likely[kind][ended];
 			const struct exposure_sum *held = &res->held[kind][ended];
 			const struct exposure_sum *high = &res->possible[kind][ended];
-			double share = inst->common.share;
+			struct real_bound entries, ns;
 
 			if (high->entries <= 0 && held->entries <= 0)
 				continue;
+			derive_exposure(low, held, likely, high, inst->common.share, &entries,
+					&ns);
 			put(j->r, stmt, "isssddi", id, staleness_name(kind), "low",
-			    ended_name(ended), low->entries, low->entry_ns, (int64_t)low->max_ns);
-			/*
-			 * What is proven is likely, too, as far as it is not held by evidence
-			 * already.
-			 */
-			double rest = likely->entries - low->entries > 0
-					      ? likely->entries - low->entries
-					      : 0;
-			double rest_ns = likely->entry_ns - low->entry_ns > 0
-						 ? likely->entry_ns - low->entry_ns
-						 : 0;
+			    ended_name(ended), entries.low, ns.low, (int64_t)low->max_ns);
 			put(j->r, stmt, "isssddi", id, staleness_name(kind), "estimate",
-			    ended_name(ended), low->entries + held->entries + share * rest,
-			    low->entry_ns + held->entry_ns + share * rest_ns,
+			    ended_name(ended), entries.estimate, ns.estimate,
 			    (int64_t)(likely->max_ns > held->max_ns ? likely->max_ns
 								    : held->max_ns));
 			put(j->r, stmt, "isssddi", id, staleness_name(kind), "high",
-			    ended_name(ended), high->entries, high->entry_ns,
-			    (int64_t)high->max_ns);
+			    ended_name(ended), entries.high, ns.high, (int64_t)high->max_ns);
 		}
 	sqlite3_finalize(stmt);
 	stmt = insert_into(j->r, "exposure_lengths", 4);
@@ -808,64 +797,43 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 		     "stale entries that are in the sums and not among the single rows (the longest are kept)");
 }
 
-/* One part of the cost: counts times a preset's item. */
-static void add_cost(struct real_bound *sum, bool *uncalibrated, const struct cost_item *item,
-		     double low, double estimate, double high)
+static struct cost_counts cost_counts(const struct job *j, unsigned int p)
 {
-	sum->low += low * item->low;
-	sum->estimate += estimate * item->value;
-	sum->high += high * item->high;
-	if (high > 0 && item->trust == COST_UNCALIBRATED)
-		*uncalibrated = true;
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	unsigned int cpus = decoder_nr_cpus(j->in->decoder);
+	struct cost_counts c = {.targets = res->targets,
+				.spurious = spurious_of(j, p, NR_LEVELS),
+				.refills = res->refills,
+				.notifies = res->notifies,
+				.share = j->in->policies[p].common.share,
+				.others = cpus ? cpus - 1 : 0};
+
+	memcpy(c.flushes, res->scope, sizeof(c.flushes));
+	for (unsigned int level = 0; level < NR_LEVELS; level++)
+		if (spurious_scope(j, p, level) == SCOPE_LOCAL)
+			add_bound(&c.spurious_local, spurious_of(j, p, level));
+	return c;
 }
 
 static void write_costs(struct job *j, unsigned int p, int64_t id)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
-	const struct cost_item *items = j->in->cost->items;
-	const struct bound *local = &res->scope[SCOPE_LOCAL], *mask = &res->scope[SCOPE_MASK];
-	const struct bound *cast = &res->scope[SCOPE_BROADCAST];
-	struct real_bound spurious = spurious_of(j, p, NR_LEVELS);
-	struct real_bound parts[5] = {{0}};
-	bool open[5] = {false};
-	static const char *const names[5] = {"initiator", "victims", "spurious", "refill",
-					     "notify"};
-	double others =
-		decoder_nr_cpus(j->in->decoder) > 0 ? decoder_nr_cpus(j->in->decoder) - 1 : 0;
+	struct cost_counts counts = cost_counts(j, p);
+	struct real_bound parts[NR_PARTS] = {{0}};
+	bool open[NR_PARTS] = {false};
 	sqlite3_stmt *stmt = insert_into(j->r, "costs", 7);
 
-	add_cost(&parts[0], &open[0], &items[COST_FLUSH_LOCAL], (double)local->low,
-		 (double)local->estimate, (double)local->high);
-	/* A spurious fault flushes too, where the policy says so. */
-	for (unsigned int level = 0; level < NR_LEVELS; level++)
-		if (spurious_scope(j, p, level) == SCOPE_LOCAL) {
-			struct real_bound b = spurious_of(j, p, level);
+	for (unsigned int i = 0; i < NR_COSTS; i++) {
+		const struct cost_item *item = &j->in->cost->items[i];
+		struct real_bound n = derive_quantity(&counts, i);
+		enum cost_part part = derive_part(i);
 
-			add_cost(&parts[0], &open[0], &items[COST_FLUSH_LOCAL], b.low, b.estimate,
-				 b.high);
-		}
-	add_cost(&parts[0], &open[0], &items[COST_FLUSH_BROADCAST], (double)cast->low,
-		 (double)cast->estimate, (double)cast->high);
-	add_cost(&parts[0], &open[0], &items[COST_IPI_SEND], (double)mask->low,
-		 (double)mask->estimate, (double)mask->high);
-	add_cost(&parts[0], &open[0], &items[COST_IPI_TARGET],
-		 res->targets.low > mask->low ? (double)(res->targets.low - mask->low) : 0,
-		 res->targets.estimate > mask->estimate
-			 ? (double)(res->targets.estimate - mask->estimate)
-			 : 0,
-		 res->targets.high > mask->high ? (double)(res->targets.high - mask->high) : 0);
-	add_cost(&parts[1], &open[1], &items[COST_VICTIM_BROADCAST], (double)cast->low * others,
-		 (double)cast->estimate * others, (double)cast->high * others);
-	add_cost(&parts[1], &open[1], &items[COST_VICTIM_IPI], (double)res->targets.low,
-		 (double)res->targets.estimate, (double)res->targets.high);
-	add_cost(&parts[2], &open[2], &items[COST_SPURIOUS_FAULT], spurious.low, spurious.estimate,
-		 spurious.high);
-	add_cost(&parts[3], &open[3], &items[COST_REFILL], 0,
-		 (double)res->refills * j->in->policies[p].common.share, (double)res->refills);
-	add_cost(&parts[4], &open[4], &items[COST_NOTIFY], (double)res->notifies,
-		 (double)res->notifies, (double)res->notifies);
-	for (size_t i = 0; i < 5; i++)
-		put(j->r, stmt, "issdddi", id, j->in->cost->name, names[i], parts[i].low,
+		add_bound(&parts[part],
+			  (struct real_bound){n.low * item->low, n.estimate * item->value,
+					      n.high * item->high});
+		open[part] |= n.high > 0 && item->trust == COST_UNCALIBRATED;
+	}
+	for (unsigned int i = 0; i < NR_PARTS; i++)
+		put(j->r, stmt, "issdddi", id, j->in->cost->name, cost_part_name(i), parts[i].low,
 		    parts[i].estimate, parts[i].high, (int64_t)open[i]);
 	sqlite3_finalize(stmt);
 }
@@ -928,7 +896,7 @@ static void write_selfcheck(struct job *j)
 			if (point == POINT_SPURIOUS) {
 				struct real_bound b = spurious_of(j, p, level);
 
-				decisions = (uint64_t)rounded(b.estimate);
+				decisions = (uint64_t)derive_rounded(b.estimate);
 				replayed =
 					spurious_scope(j, p, level) == SCOPE_NONE ? 0 : decisions;
 			}

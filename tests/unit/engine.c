@@ -218,7 +218,7 @@ static struct exposure_sum sum_of(const struct exposure_sum *sums, int ended)
 		if (ended != -1 && ended != i)
 			continue;
 		all.entries += sums[i].entries;
-		all.entry_ns += sums[i].entry_ns;
+		all.entry_units += sums[i].entry_units;
 		if (sums[i].max_ns > all.max_ns)
 			all.max_ns = sums[i].max_ns;
 	}
@@ -233,11 +233,11 @@ static void check_stale(int line, bool high, unsigned int policy, enum staleness
 	const struct policy_result *r = result(policy);
 	struct exposure_sum got = sum_of(high ? r->possible[kind] : r->proven[kind], ended);
 
-	if (got.entries == entries && got.entry_ns == entry_ns && got.max_ns == max_ns)
+	if (got.entries == entries && exposure_ns(&got) == (double)entry_ns && got.max_ns == max_ns)
 		return;
 	printf("%s:%d: %s: %s: %s %s, ended by %s: %g entries, %g ns, at most %lu; wanted %lu, %lu, %lu\n",
 	       __FILE__, line, scene, names[policy], high ? "high" : "low", staleness_name(kind),
-	       ended == ANY ? "anything" : ended_name(ended), got.entries, got.entry_ns, got.max_ns,
+	       ended == ANY ? "anything" : ended_name(ended), got.entries, exposure_ns(&got), got.max_ns,
 	       entries, entry_ns, max_ns);
 	failures++;
 }

@@ -220,7 +220,7 @@ static struct policy_cell question(const struct tlb_event *event, unsigned int p
 static void sum(struct exposure_sum *s, uint64_t ns)
 {
 	s->entries++;
-	s->entry_ns += (double)ns;
+	s->entry_units += (unsigned __int128)ns * EXPOSURE_UNIT;
 	if (ns > s->max_ns)
 		s->max_ns = ns;
 }
@@ -761,7 +761,9 @@ static void end_twin(void)
 			end_mm(mm, cpu, ENDED_TRACE, end_ns);
 	for (unsigned int i = 0; i < 2 && own->forever > 0; i++) {
 		sums[i]->entries += own->forever;
-		sums[i]->entry_ns += own->forever * (double)end_ns - own->forever_sum;
+		sums[i]->entry_units +=
+			(unsigned __int128)(own->forever * (double)end_ns - own->forever_sum) *
+			EXPOSURE_UNIT;
 		if (end_ns - own->forever_first > sums[i]->max_ns)
 			sums[i]->max_ns = end_ns - own->forever_first;
 	}
@@ -814,7 +816,7 @@ static void same_sum(const struct exposure_sum *engine, const struct exposure_su
 		     const char *what, const char *a, const char *b)
 {
 	same(engine->entries, twin->entries, what, a, b, "entries");
-	same(engine->entry_ns, twin->entry_ns, what, a, b, "entry_ns");
+	same(exposure_ns(engine), exposure_ns(twin), what, a, b, "entry_ns");
 	same((double)engine->max_ns, (double)twin->max_ns, what, a, b, "max_ns");
 }
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "schema/derive.h"
+
+void exposure_add(struct exposure_sum *sum, double entries, uint64_t ns)
+{
+	sum->entries += entries;
+	sum->entry_units += (unsigned __int128)(uint64_t)(entries * EXPOSURE_UNIT) * ns;
+	if (entries > 0 && ns > sum->max_ns)
+		sum->max_ns = ns;
+}
+
+void exposure_merge(struct exposure_sum *sum, const struct exposure_sum *more)
+{
+	sum->entries += more->entries;
+	sum->entry_units += more->entry_units;
+	if (more->max_ns > sum->max_ns)
+		sum->max_ns = more->max_ns;
+}
+
+double exposure_ns(const struct exposure_sum *sum)
+{
+	return (double)sum->entry_units / EXPOSURE_UNIT;
+}
+
+static double positive(double x)
+{
+	return x > 0 ? x : 0;
+}
+
+void derive_exposure(const struct exposure_sum *proven, const struct exposure_sum *held,
+		     const struct exposure_sum *likely, const struct exposure_sum *possible,
+		     double share, struct real_bound *entries, struct real_bound *entry_ns)
+{
+	double low_ns = exposure_ns(proven);
+
+	/* What is proven is likely, too, as far as it is not held by evidence already. */
+	*entries = (struct real_bound){
+		.low = proven->entries,
+		.estimate = proven->entries + held->entries +
+			    share * positive(likely->entries - proven->entries),
+		.high = possible->entries,
+	};
+	*entry_ns = (struct real_bound){
+		.low = low_ns,
+		.estimate = low_ns + exposure_ns(held) +
+			    share * positive(exposure_ns(likely) - low_ns),
+		.high = exposure_ns(possible),
+	};
+}
+
+struct real_bound derive_spurious(const struct spurious_count *c, double share, double write_share,
+				  bool kernels)
+{
+	double proven = (double)c->proven;
+	struct real_bound b = {
+		.low = proven,
+		.estimate = proven + (double)(c->unsure + c->maybe.estimate),
+		.high = (double)(c->proven + c->possible + c->unsure + c->maybe.high),
+	};
+
+	if (!kernels)
+		b.estimate += (double)c->predicted +
+			      write_share * ((double)c->held + share * c->likely);
+	return b;
+}
+
+#define AS_TEXT(id, text) [PART_##id] = text,
+static const char *const part_names[] = {COST_PARTS(AS_TEXT)};
+#undef AS_TEXT
+
+const char *cost_part_name(unsigned int part)
+{
+	return part < NR_PARTS ? part_names[part] : "?";
+}
+
+static struct real_bound real(const struct bound *b)
+{
+	return (struct real_bound){(double)b->low, (double)b->estimate, (double)b->high};
+}
+
+static struct real_bound times(struct real_bound b, double n)
+{
+	return (struct real_bound){b.low * n, b.estimate * n, b.high * n};
+}
+
+/* Every shootdown has a first target; what is left are further ones. */
+static struct real_bound beyond_first(const struct bound *targets, const struct bound *shootdowns)
+{
+	struct real_bound all = real(targets), first = real(shootdowns);
+
+	return (struct real_bound){positive(all.low - first.low),
+				   positive(all.estimate - first.estimate),
+				   positive(all.high - first.high)};
+}
+
+struct real_bound derive_quantity(const struct cost_counts *c, enum cost_item_id item)
+{
+	struct real_bound b = real(&c->flushes[SCOPE_LOCAL]);
+	double refills = (double)c->refills, notifies = (double)c->notifies;
+
+	switch (item) {
+	case COST_FLUSH_LOCAL: /* a spurious fault flushes too, where the policy says so */
+		b.low += c->spurious_local.low;
+		b.estimate += c->spurious_local.estimate;
+		b.high += c->spurious_local.high;
+		return b;
+	case COST_FLUSH_BROADCAST:
+		return real(&c->flushes[SCOPE_BROADCAST]);
+	case COST_VICTIM_BROADCAST:
+		return times(real(&c->flushes[SCOPE_BROADCAST]), c->others);
+	case COST_IPI_SEND:
+		return real(&c->flushes[SCOPE_MASK]);
+	case COST_IPI_TARGET:
+		return beyond_first(&c->targets, &c->flushes[SCOPE_MASK]);
+	case COST_VICTIM_IPI:
+		return real(&c->targets);
+	case COST_SPURIOUS_FAULT:
+		return c->spurious;
+	case COST_REFILL:
+		return (struct real_bound){0, refills * c->share, refills};
+	case COST_NOTIFY:
+		return (struct real_bound){notifies, notifies, notifies};
+	case NR_COSTS:
+		break;
+	}
+	return (struct real_bound){0};
+}
+
+enum cost_part derive_part(enum cost_item_id item)
+{
+	switch (item) {
+	case COST_VICTIM_BROADCAST:
+	case COST_VICTIM_IPI:
+		return PART_VICTIMS;
+	case COST_SPURIOUS_FAULT:
+		return PART_SPURIOUS;
+	case COST_REFILL:
+		return PART_REFILL;
+	case COST_NOTIFY:
+		return PART_NOTIFY;
+	default:
+		return PART_INITIATOR;
+	}
+}
+
+int64_t derive_rounded(double x)
+{
+	return (int64_t)(x + 0.5);
+}
