@@ -16,6 +16,7 @@
  *   recover.c   --restore: after recordings that were killed
  *   anonymise.c names and addresses out of a finished file
  *   tasks.c     the snapshot of all tasks
+ *   watch.c     --until: rates that end a recording
  *   child.c     a child program that is held back until told
  *
  * The order, and why:
@@ -48,6 +49,7 @@
 #include "capture/recover.h"
 #include "capture/session.h"
 #include "capture/tasks.h"
+#include "capture/watch.h"
 #include "common/msg.h"
 
 #define NS_PER_S       INT64_C(1000000000)
@@ -76,6 +78,8 @@ struct recording {
 	struct session *session;
 	struct child command;
 	struct anonymiser *anonymiser; /* NULL: none */
+	struct watch *watch;           /* NULL: no --until */
+	char ended[256];               /* why, for people */
 	pid_t *pids;                   /* threads to record; NULL: all */
 	size_t pid_count;
 	size_t tasks; /* in the snapshot */
@@ -88,6 +92,7 @@ enum ending {
 	END_COMMAND,  /* COMMAND ended */
 	END_SIGNAL,   /* asked to stop: an end like any other */
 	END_SIZE,     /* --max-size is reached */
+	END_RATE,     /* --until: something comes too often */
 	END_LIMIT,    /* no more can be compressed: an early end */
 	END_DISK,     /* hardly enough room to finish the file: an early end */
 	END_RECORDER, /* trace-cmd ended by itself */
@@ -154,15 +159,6 @@ static int64_t now_ns(void)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-static int print_end(void)
-{
-	if (fflush(stdout) || ferror(stdout)) {
-		msg_error("standard output: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	return EXIT_FINE;
-}
-
 static void print_list(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++) {
@@ -206,7 +202,7 @@ static int look(const struct options *options)
 		msg_error("the kernel's symbols: %s", strerror(-rc));
 	} else if (options->mode == MODE_LIST) {
 		print_list(&plan);
-		status = print_end();
+		status = EXIT_FINE;
 	} else {
 		struct check_rates rates;
 
@@ -215,7 +211,7 @@ static int look(const struct options *options)
 			check_print_json(stdout, &plan, &facts, &rates, buffer_kb(options));
 		else
 			check_print(stdout, &plan, &facts, &rates, buffer_kb(options));
-		status = print_end();
+		status = EXIT_FINE;
 	}
 	facts_free(&facts);
 	plan_free(&plan);
@@ -450,6 +446,18 @@ static bool disk_is_short(const struct recording *r, uint64_t bytes)
 	return free_bytes < (uint64_t)((double)bytes * share) + buffers + DISK_RESERVE;
 }
 
+/* Whether a rate of --until has been passed; says so in R->ended. */
+static bool rate_is_passed(struct recording *r, int64_t now)
+{
+	double rate, seconds;
+	const struct watch_limit *limit = watch_look(r->watch, now, &rate, &seconds);
+
+	if (limit)
+		snprintf(r->ended, sizeof(r->ended), "%s came %.0f times a second over %.1f s",
+			 limit->what, rate, seconds);
+	return limit != NULL;
+}
+
 static enum ending wait_for_end(struct recording *r, int64_t start_ns)
 {
 	const struct options *options = r->options;
@@ -479,6 +487,8 @@ static enum ending wait_for_end(struct recording *r, int64_t start_ns)
 			ending = END_LIMIT;
 		else if (!r->config.flight && disk_is_short(r, bytes))
 			ending = END_DISK;
+		else if (rate_is_passed(r, now))
+			ending = END_RATE;
 		if (ending == END_NONE) {
 			if (options->cgroup)
 				add_cgroup(r, r->session);
@@ -490,6 +500,29 @@ static enum ending wait_for_end(struct recording *r, int64_t start_ns)
 	}
 	msg_progress_end();
 	return ending;
+}
+
+/* Writes into the trace why it ends here. */
+static void write_ending(struct recording *r, enum ending ending)
+{
+	static const char *const texts[] = {
+		[END_TIME] = "its time was over",
+		[END_COMMAND] = "the command ended",
+		[END_SIZE] = "--max-size was reached",
+		[END_LIMIT] = "no more could be compressed",
+		[END_DISK] = "the disk was nearly full",
+		[END_RECORDER] = "trace-cmd stopped",
+	};
+	struct fact_list facts = {0};
+
+	if (ending == END_SIGNAL)
+		snprintf(r->ended, sizeof(r->ended), "signal %d", (int)signal_last);
+	else if (ending != END_RATE)
+		snprintf(r->ended, sizeof(r->ended), "%s", texts[ending]);
+	/* A full buffer takes no more; the recording is none the worse without it. */
+	if (!fact_add(&facts, "ended", "%s", r->ended))
+		facts_write(&facts, session_tasks_fd(r->session));
+	facts_free(&facts);
 }
 
 /* Has the file finished. Returns false if a second signal came first. */
@@ -544,12 +577,34 @@ static int report(const struct recording *r, const struct session_result *result
 		msg_warn("stopped early: there is hardly room left on the disk to finish the file");
 	if (ending == END_SIZE)
 		msg_note("stopped at --max-size");
+	if (ending == END_RATE)
+		msg_note("stopped by --until: %s", r->ended);
 	if (ending == END_RECORDER)
 		msg_error("trace-cmd stopped by itself; the recording ends early%s",
 			  result->recovered ? ", and was made of what it left" : "");
 	if (ending == END_LIMIT || ending == END_DISK || ending == END_RECORDER)
 		status = EXIT_INCOMPLETE;
 	return status;
+}
+
+static uint64_t count_events(void *session)
+{
+	return session_events(session);
+}
+
+/* Begins to watch what --until names. Returns false if that cannot be and has been said. */
+static bool start_watch(struct recording *r)
+{
+	char err[SESSION_ERROR_SIZE];
+	const struct options *options = r->options;
+
+	if (!options->limit_count)
+		return true;
+	r->watch = watch_new(options->limits, options->limit_count, &r->plan, count_events,
+			     r->session, err, sizeof(err));
+	if (!r->watch)
+		msg_error("--until: %s", err);
+	return r->watch != NULL;
 }
 
 /* From a running recording to the file in its place. Returns the exit status. */
@@ -560,7 +615,7 @@ static int record(struct recording *r)
 	struct session_result result = {0};
 	int status = EXIT_FAILED;
 
-	if (!write_snapshot(r, true))
+	if (!start_watch(r) || !write_snapshot(r, true))
 		return EXIT_FAILED;
 	int rc = options->command ? child_release(&r->command) : 0;
 	if (rc) {
@@ -571,6 +626,7 @@ static int record(struct recording *r)
 	int64_t start_ns = now_ns();
 	enum ending ending = wait_for_end(r, start_ns);
 	double seconds = (double)(now_ns() - start_ns) / (double)NS_PER_S;
+	write_ending(r, ending);
 	/* The terminal has told COMMAND itself. */
 	if (ending == END_SIGNAL && !signal_by_terminal)
 		child_signal(&r->command, signal_last);
@@ -603,6 +659,10 @@ static int collect_facts(struct recording *r)
 	rc = rc ? rc : fact_add(&r->facts, "buffer_kb", "%" PRId64, r->config.buffer_kb);
 	if (!rc && r->pids)
 		rc = fact_add(&r->facts, "filter", "%zu threads and their children", r->pid_count);
+	for (size_t i = 0; i < r->options->limit_count && !rc; i++)
+		rc = fact_add(&r->facts, "until", "%s %.0f a second over %.1f s",
+			      r->options->limits[i].what, r->options->limits[i].rate,
+			      (double)r->options->limits[i].over_ns / (double)NS_PER_S);
 	if (!rc && r->anonymiser)
 		rc = fact_add(&r->facts, "anonymised", "names%s",
 			      r->options->anonymise == ANONYMISE_SHIFT ? ", user addresses shifted"
@@ -666,11 +726,11 @@ int main(int argc, char **argv)
 	msg_program = "tlbcapture";
 	int status = options_parse(argc, argv, &options);
 	if (status >= 0)
-		return status;
+		return msg_status(status);
 	if (options.mode == MODE_RESTORE)
 		return restore(&options);
 	if (options.mode != MODE_RECORD)
-		return look(&options);
+		return msg_status(look(&options));
 
 	status = EXIT_FAILED;
 	r.config = (struct session_config){
@@ -691,6 +751,7 @@ int main(int argc, char **argv)
 	/* One that was never let go must not stay behind; one that still runs is left alone. */
 	if (r.command.control_fd >= 0)
 		child_destroy(&r.command);
+	watch_free(r.watch);
 	anonymiser_free(r.anonymiser);
 	facts_free(&r.facts);
 	plan_free(&r.plan);

@@ -18,7 +18,7 @@ static void print_help(void)
 	fputs("usage: tlbcapture -o FILE [OPTION...] [-d SECONDS | -- COMMAND [ARG...]]\n"
 	      "       tlbcapture --check [--json] [--profile NAME] | --list\n"
 	      "       tlbcapture --restore [DIRECTORY...]\n"
-	      "       tlbcapture --help | --version\n"
+	      "       tlbcapture -h | -V\n"
 	      "\n"
 	      "Records what the kernel does to page tables and TLBs, on all CPUs, into FILE "
 	      "(trace.dat)\n"
@@ -26,12 +26,18 @@ static void print_help(void)
 	      "root.\n"
 	      "\n"
 	      "How long, how much:\n"
-	      "  -o FILE             the file to write; it appears when it is complete\n"
-	      "  -d SECONDS          record for so long (fractions allowed); also --duration\n"
+	      "  -o, --output FILE   the file to write; it appears when it is complete\n"
+	      "  -d, --duration SECONDS\n"
+	      "                      record for so long (fractions allowed)\n"
+	      "  --until WHAT=RATE[,SECONDS]\n"
+	      "                      stop once WHAT (faults, broadcasts, ipis, forks, ...; \"help\" lists "
+	      "them)\n"
+	      "                      comes more often than RATE a second, over SECONDS (1); up to 8 "
+	      "times\n"
 	      "  --max-size SIZE     stop at about so much on disk before compression (500M, 2G)\n"
 	      "  --flight MB         flight recorder: keep the last MB of memory, write them at the "
 	      "end\n"
-	      "  -b KB               ring buffer per CPU in KiB; default 102400, or less if memory "
+	      "  -b, --buffer KB     ring buffer per CPU in KiB; default 102400, or less if memory "
 	      "is short\n"
 	      "  --compression NAME  zstd (default), none, or what else trace-cmd knows\n"
 	      "\n"
@@ -53,7 +59,7 @@ static void print_help(void)
 	      "  --restore           clean up after recordings that were killed, and make files of "
 	      "what\n"
 	      "                      they left in each DIRECTORY (default: here)\n"
-	      "  --help, --version\n"
+	      "  -h, --help, -V, --version\n"
 	      "\n"
 	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete (events were "
 	      "lost).\n",
@@ -172,15 +178,14 @@ static bool parse_profile(const char *text, struct plan_wish *wish)
 }
 
 enum {
-	HELP = 256,
-	VERSION,
-	LIST,
+	LIST = 256,
 	CHECK,
 	JSON,
 	RESTORE,
 	COMPRESSION,
 	MAX_SIZE,
 	FLIGHT,
+	UNTIL,
 	PROFILE,
 	PID,
 	CGROUP,
@@ -218,6 +223,18 @@ static int take_option(int option, const char *argument, struct options *options
 		if (!parse_whole(argument, INT64_C(1) << 20, &options->flight_bytes))
 			return usage_error("--flight takes a whole number of MiB, not ", argument);
 		options->flight_bytes *= MIB;
+		return -1;
+	case UNTIL:
+		if (!strcmp(argument, "help")) {
+			watch_help(stdout);
+			return EXIT_FINE;
+		}
+		if (options->limit_count == WATCH_MAX ||
+		    watch_parse(argument, &options->limits[options->limit_count]))
+			return usage_error("--until takes WHAT=RATE[,SECONDS] (as faults=50k,2; "
+					   "--until help names each WHAT), up to 8 times, not ",
+					   argument);
+		options->limit_count++;
 		return -1;
 	case PROFILE:
 		return parse_profile(argument, &options->wish)
@@ -262,10 +279,10 @@ static int take_option(int option, const char *argument, struct options *options
 				: option == CHECK ? MODE_CHECK
 						  : MODE_RESTORE;
 		return -1;
-	case HELP:
+	case 'h':
 		print_help();
 		return EXIT_FINE;
-	default:
+	default: /* V */
 		puts("tlbcapture " TLBREPLAY_VERSION);
 		return EXIT_FINE;
 	}
@@ -296,8 +313,10 @@ static int verify(const struct options *options)
 int options_parse(int argc, char **argv, struct options *options)
 {
 	static const struct option long_options[] = {
-		{"help", no_argument, NULL, HELP},
-		{"version", no_argument, NULL, VERSION},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{"output", required_argument, NULL, 'o'},
+		{"buffer", required_argument, NULL, 'b'},
 		{"list", no_argument, NULL, LIST},
 		{"check", no_argument, NULL, CHECK},
 		{"json", no_argument, NULL, JSON},
@@ -306,6 +325,7 @@ int options_parse(int argc, char **argv, struct options *options)
 		{"duration", required_argument, NULL, 'd'},
 		{"max-size", required_argument, NULL, MAX_SIZE},
 		{"flight", required_argument, NULL, FLIGHT},
+		{"until", required_argument, NULL, UNTIL},
 		{"profile", required_argument, NULL, PROFILE},
 		{"pid", required_argument, NULL, PID},
 		{"cgroup", required_argument, NULL, CGROUP},
@@ -320,7 +340,7 @@ int options_parse(int argc, char **argv, struct options *options)
 	*options = (struct options){.compression = "zstd", .wish = {.profile = PROFILE_FULL}};
 	opterr = 0;
 	while (result < 0 &&
-	       (option = getopt_long(argc, argv, "+:o:d:b:", long_options, NULL)) != -1) {
+	       (option = getopt_long(argc, argv, "+:o:d:b:hV", long_options, NULL)) != -1) {
 		if (option == ':')
 			result = usage_error("an argument is missing after ", argv[optind - 1]);
 		else if (option == '?')

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "capture/plan.h"
+#include "capture/watch.h"
 
 #define OPTIONS_MAX_PIDS 64
 
@@ -35,6 +36,8 @@ struct options {
 	int64_t buffer_kb;   /* 0: not given */
 	int64_t max_bytes;   /* 0: no limit */
 	int64_t flight_bytes; /* 0: no flight recorder */
+	struct watch_limit limits[WATCH_MAX]; /* rates that end it */
+	size_t limit_count;
 	enum anonymise anonymise;
 	struct plan_wish wish;
 	pid_t pids[OPTIONS_MAX_PIDS]; /* as given */

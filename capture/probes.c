@@ -10,6 +10,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#define COUNT_TRIES 3
 int probes_lock(void)
 {
 	char *path = tracefs_get_tracing_file("README");
@@ -159,26 +160,81 @@ size_t probes_remove_unused(void)
 	return removed;
 }
 
-/* "  NAME   HITS   MISSES" a line; misses of a return probe are entries without a return. */
+/*
+ * kprobe_profile has "  NAME   HITS   MISSES" a line, without the group; kprobe_events has
+ * "p:GROUP/NAME PLACE ..." in the same order. If they do not match, one came or went in between.
+ */
+static int read_counts(char *profile, char *events, struct probe_count **counts, size_t *count)
+{
+	size_t capacity = 0;
+	char *save[2] = {NULL};
+	char *line = strtok_r(profile, "\n", &save[0]), *event = strtok_r(events, "\n", &save[1]);
+
+	for (*count = 0; line && event;
+	     line = strtok_r(NULL, "\n", &save[0]), event = strtok_r(NULL, "\n", &save[1])) {
+		struct probe_count one;
+		unsigned long long hits, misses;
+		char name[PLAN_NAME_SIZE];
+
+		if (sscanf(line, " %63s %llu %llu", name, &hits, &misses) != 3 ||
+		    sscanf(event, "%*[^:]:%63[^/]/%63s", one.system, one.name) != 2 ||
+		    strcmp(name, one.name))
+			return -EAGAIN;
+		if (*count == capacity) {
+			capacity = capacity ? capacity * 2 : 128;
+			struct probe_count *grown =
+				reallocarray(*counts, capacity, sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			*counts = grown;
+		}
+		one.hits = hits;
+		one.misses = misses;
+		(*counts)[(*count)++] = one;
+	}
+	return line || event ? -EAGAIN : 0;
+}
+
+int probes_count(struct probe_count **counts, size_t *count)
+{
+	int rc = -EAGAIN;
+
+	*counts = NULL;
+	for (int i = 0; i < COUNT_TRIES && rc == -EAGAIN; i++) {
+		char *profile = tracefs_instance_file_read(NULL, "kprobe_profile", NULL);
+		char *events = tracefs_instance_file_read(NULL, "kprobe_events", NULL);
+
+		rc = profile && events ? read_counts(profile, events, counts, count) : -ENOENT;
+		free(profile);
+		free(events);
+	}
+	if (rc) {
+		free(*counts);
+		*counts = NULL;
+		*count = 0;
+	}
+	return rc;
+}
+
 uint64_t probes_missed(const struct plan *plan)
 {
-	char *profile = tracefs_instance_file_read(NULL, "kprobe_profile", NULL);
+	struct probe_count *counts;
 	uint64_t missed = 0;
-	char *save = NULL;
+	size_t count;
 
-	for (char *line = profile ? strtok_r(profile, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		char name[PLAN_NAME_SIZE];
-		unsigned long long hits, misses;
+	probes_count(&counts, &count);
+	for (size_t c = 0; c < count; c++) {
+		for (size_t i = 0; i < plan->count; i++) {
+			const struct plan_event *event = &plan->events[i];
 
-		if (sscanf(line, " %63s %llu %llu", name, &hits, &misses) != 3)
-			continue;
-		for (size_t i = 0; i < plan->count; i++)
-			if (plan->events[i].made && !strcmp(plan->events[i].name, name)) {
-				missed += misses;
-				break;
-			}
+			if (!event->made || strcmp(event->name, counts[c].name) ||
+			    strcmp(event->system, counts[c].system))
+				continue;
+			missed += counts[c].misses;
+			break;
+		}
 	}
-	free(profile);
+	free(counts);
 	return missed;
 }

@@ -35,7 +35,16 @@ size_t probes_remove(struct plan *plan);
 /* Removes all of our groups that nobody uses. Returns how many were removed. */
 size_t probes_remove_unused(void);
 
-/* Returns that a return probe could not follow, by name, all probes of PLAN. */
+/* What the kernel counts for one kprobe, whoever made it and whatever is filtered. */
+struct probe_count {
+	char system[PLAN_NAME_SIZE], name[PLAN_NAME_SIZE];
+	uint64_t hits, misses; /* misses of a return probe: entries without a return */
+};
+
+/* Counts of all kprobes of this host; free() them. Returns 0 or a negative errno. */
+int probes_count(struct probe_count **counts, size_t *count);
+
+/* Returns that the return probes of PLAN could not follow. */
 uint64_t probes_missed(const struct plan *plan);
 
 #endif

@@ -634,6 +634,23 @@ static int read_stats(const struct session *session, struct session_result *resu
 	return 0;
 }
 
+uint64_t session_events(const struct session *session)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t events = 0;
+
+	for (long cpu = 0; cpu < cpus; cpu++) {
+		char path[48];
+
+		snprintf(path, sizeof(path), "per_cpu/cpu%ld/stats", cpu);
+		char *stats = tracefs_instance_file_read(session->instance, path, NULL);
+		events += stat_value(stats, "entries") + stat_value(stats, "overrun") +
+			  stat_value(stats, "read events");
+		free(stats);
+	}
+	return events;
+}
+
 uint64_t session_free_bytes(const struct session *session)
 {
 	struct statvfs fs;

@@ -107,6 +107,9 @@ uint64_t session_bytes(const struct session *session);
 /* Bytes that are free where the file is made; UINT64_MAX: not known. */
 uint64_t session_free_bytes(const struct session *session);
 
+/* Events that the buffers of all CPUs have taken in by now. */
+uint64_t session_events(const struct session *session);
+
 /* Asks trace-cmd to stop and to finish the file. */
 void session_stop(struct session *session);
 

@@ -28,6 +28,11 @@
  *   missing                    EVENT why; what the analysis cannot tell without it
  *   access                     GROUP EVENT FIELD r|w|?: tells an access of the user's program
  *   anonymised                 what was replaced
+ *   until                      WHAT RATE a second over SECONDS: would end the recording
+ *
+ * and, in a block of its own at the end of the recording:
+ *
+ *   ended                      why it ends there
  */
 #ifndef SCHEMA_HOSTFACTS_H
 #define SCHEMA_HOSTFACTS_H

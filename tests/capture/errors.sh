@@ -6,7 +6,9 @@
 # Wrong usage.
 for arguments in "" "-o" "-o x -d" "-o x -d 0" "-o x -d -1" "-o x -d 1x" "-o x -d inf" "-o x -b 0" \
 		 "-o x -b 10k" "-o x -b" "-o x -Z" "-o x --nonsense" "-o x -d 1 -- true" "-d 1" \
-		 "--list -o x" "-o x --compression"; do
+		 "--list -o x" "-o x --compression" "-o x --until" "-o x --until faults" \
+		 "-o x --until faults=0" "-o x --until faults=-1" "-o x --until nonsense=5" \
+		 "-o x --until faults=5,0" "-o x --until faults=5,1s" "-o x --until faults=inf"; do
 	# shellcheck disable=SC2086 # split on purpose
 	expect_status 2 "$tlbcapture" $arguments
 	expect_text '^tlbcapture: error: .*--help'
@@ -20,12 +22,27 @@ expect_text '^recorded sched:sched_switch$'
 expect_text '^recorded ftrace:print$'
 expect_text '^missing  tlbr:handle_mm_fault  which faults'
 expect_status 0 "$tlbcapture" --help
+for option in --list --check "--check --json"; do
+	# shellcheck disable=SC2016,SC2086 # for the inner shell; split on purpose
+	expect_status 1 sh -c '"$@" > /dev/full' sh "$tlbcapture" $option
+	expect_text 'standard output: No space left on device'
+done
 
 # Every option that --help shows is in the manual, and the other way round.
 for option in $("$tlbcapture" --help | grep -oE -e '(^|[ [])--?[a-z]+' | tr -d ' [' | sort -u); do
 	grep -q -e "$(printf '%s' "$option" | sed 's/-/\\\\-/g')" docs/tlbcapture.1 ||
 		fail "$option is not in the manual"
 done
+
+# A rate that is not counted here.
+if [ "$(uname -m)" = x86_64 ]; then
+	expect_status 1 "$tlbcapture" -o "$tmp/out/t.dat" -d 1 --until broadcasts=1
+	expect_text 'does not count broadcasts'
+fi
+expect_status 1 "$tlbcapture" -o "$tmp/out/t.dat" -d 1 --until no:such=1
+expect_text 'does not count no:such'
+expect_files
+expect_clean
 
 # COMMAND that cannot run.
 expect_status 1 "$tlbcapture" -o "$tmp/out/t.dat" -- "$tmp/no-such-command"

@@ -43,6 +43,26 @@ pid=$(grep '^total ' "$tmp/log" | sed 's/.* pid=\([0-9]*\) .*/\1/')
 grep -q " sched_process_exit: .*pid=$pid " "$tmp/report" || fail "--flight has not kept the end"
 grep -q " sched_process_exec: .*pid=$pid " "$tmp/report" || fail "--flight has lost the exec"
 
+# A rate ends it: not one that is never reached, but the one that the workload reaches; what led up to
+# that is kept, and why it ended.
+# shellcheck disable=SC2016 # for the inner shell
+expect_status 0 "$tlbcapture" -o "$tmp/out/e.dat" --flight 8 --until events=900M --until forks=1k,0.5 -- \
+	sh -c 'sleep 1; touch "$1"; exec "$2" -t 2 -p 16 -r 30000' sh "$tmp/began" "$forkwp"
+[ -e "$tmp/began" ] || fail "--until ended it before the workload began"
+expect_text 'stopped by --until: forks came [0-9]* times a second over 0\.[5-9] s'
+expect_text 'is still running'
+rate=$(sed -n 's/.*forks came \([0-9]*\) times.*/\1/p' "$tmp/log")
+[ "$rate" -gt 1000 ] || fail "--until: $rate forks a second are no reason"
+kill "$(sed -n 's/.*sh (pid \([0-9]*\)) is still running.*/\1/p' "$tmp/log")"
+report "$tmp/out/e.dat" > "$tmp/report"
+check_snapshot "$tmp/report"
+grep -q "^ended forks came $rate times a second" "$tmp/report" || fail "the recording does not say why it ended"
+# The same rate by the recording's own events of the last half second, a quarter more or less.
+seen=$(awk '/ sched_process_fork: / { time = $0; sub(/: sched_process_fork.*/, "", time); sub(/.* /, "", time); at[n++] = time }
+	END { for (i = 0; i < n; i++) k += at[i] > at[n - 1] - 0.5; print k * 2 }' "$tmp/report")
+echo "forks: $rate a second by the kernel's count, $seen by the recording"
+[ "$seen" -gt $((rate * 3 / 4)) ] && [ "$seen" -lt $((rate * 5 / 4)) ] || fail "the recording has $seen forks a second, not $rate"
+
 # Limits.
 expect_status 0 "$tlbcapture" -o "$tmp/out/s.dat" -b 1024 --max-size 2M -- "$forkwp" -r 20000
 expect_text 'stopped at --max-size'
