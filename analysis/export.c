@@ -635,10 +635,10 @@ int main(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			return fflush(stdout) || ferror(stdout) ? EXIT_FAILED : EXIT_FINE;
+			return msg_status(EXIT_FINE);
 		case 'V':
 			puts("tlbexport " TLBREPLAY_VERSION);
-			return fflush(stdout) || ferror(stdout) ? EXIT_FAILED : EXIT_FINE;
+			return msg_status(EXIT_FINE);
 		default:
 			fputs("Try 'tlbexport --help'.\n", stderr);
 			return EXIT_USAGE;

@@ -566,9 +566,5 @@ int main(int argc, char **argv)
 			c.report = c.plot ? "cost" : "overview";
 		status = run(&c);
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		msg_error("cannot write the output: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	return status;
+	return msg_status(status);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common/msg.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +42,16 @@ void msg_warn(const char *format, ...)
 void msg_note(const char *format, ...)
 {
 	SAY("");
+}
+
+int msg_status(int status)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	/* Where an earlier write failed, its reason is gone. */
+	msg_error("standard output: %s", errno ? strerror(errno) : "it could not be written");
+	return EXIT_FAILED;
 }
 
 bool msg_progress_wanted(void)

@@ -35,6 +35,12 @@ void msg_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void msg_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void msg_progress_end(void);
 
+/*
+ * What main() returns in the end: STATUS, or EXIT_FAILED, with the reason said, if standard output
+ * took less than was written to it (a full disk).
+ */
+int msg_status(int status);
+
 /* Whether a progress line would be shown at all. */
 bool msg_progress_wanted(void);
 

@@ -95,15 +95,23 @@ _tlbcapture() {
 		fi
 	done
 	case $prev in
-	-o)
+	-o | --output)
 		_tlb_files '*.dat' "$cur"
+		return
+		;;
+	--profile)
+		_tlb_words "minimal full swap" "$cur"
+		return
+		;;
+	--until)
+		_tlb_words "$("$1" --until=help 2>/dev/null | sed 's/ .*/=/') help" "$cur"
 		return
 		;;
 	--compression)
 		_tlb_words "zstd none" "$cur"
 		return
 		;;
-	-d | -b)
+	-d | --duration | -b | --buffer)
 		COMPREPLY=()
 		return
 		;;

@@ -152,10 +152,6 @@ static int dump(const char *path)
 	bool incomplete = false;
 	int ret = dump_trace(path, stdout, &err, &incomplete);
 
-	if (!ret && fflush(stdout)) {
-		msg_error("standard output: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
 	if (ret) {
 		msg_error("%s", err.text);
 		return EXIT_FAILED;
@@ -321,5 +317,5 @@ int main(int argc, char **argv)
 	status = replay_all(&options, output, append, argv + optind, argc - optind);
 out:
 	replay_options_free(&options);
-	return status;
+	return msg_status(status);
 }

@@ -22,18 +22,26 @@ options() {
 	"$BUILD/$1" --help | grep -oE -e '(^|[][ |,(])--?[a-zA-Z][a-zA-Z-]*' | tr -d '][ |,(' | sort -u
 }
 
+# What cannot be written is an error, with a reason.
+full() {
+	"$BUILD/$1" "${@:2}" >/dev/full 2>"$DIR/err" </dev/null
+	[ $? -eq 1 ] || fail "$*: into a full device, and the status is not 1"
+	grep -q '^tlb[a-z]*: error: .*No space left on device' "$DIR/err" || fail "$*: no reason: $(cat "$DIR/err")"
+}
+
 for program in $programs; do
 	page=docs/$program.1
 	for option in --help -h; do
-		"$BUILD/$program" $option >"$DIR/help" 2>"$DIR/err" </dev/null || {
-			# tlbcapture takes the long ones only.
-			[ "$program$option" = tlbcapture-h ] || fail "$program $option: status $?"
-			continue
-		}
+		"$BUILD/$program" $option >"$DIR/help" 2>"$DIR/err" </dev/null || fail "$program $option: status $?"
 		[ ! -s "$DIR/err" ] && grep -qi '^usage: ' "$DIR/help" || fail "$program $option: $(head -n 3 "$DIR/help")"
 		grep -q '^Exit status: ' "$DIR/help" || fail "$program $option does not say its exit statuses"
 	done
-	[ "$("$BUILD/$program" --version)" = "$program $version" ] || fail "$program --version"
+	for option in --version -V; do
+		[ "$("$BUILD/$program" $option)" = "$program $version" ] || fail "$program $option"
+	done
+	for option in --help -h --version -V; do
+		full $program $option
+	done
 	for wrong in --nonesuch "--version=1 --nonesuch"; do
 		"$BUILD/$program" $wrong >"$DIR/out" 2>"$DIR/err" </dev/null
 		[ $? -eq 2 ] || fail "$program $wrong: not status 2"
@@ -41,11 +49,6 @@ for program in $programs; do
 	done
 	"$BUILD/$program" >"$DIR/out" 2>"$DIR/err" </dev/null
 	[ $? -eq 2 ] || fail "$program without arguments: not status 2"
-	case $program in
-	tlbexport | tlbreport)
-		"$BUILD/$program" --help >/dev/full 2>/dev/null && fail "$program --help: to a full device, and it is fine"
-		;;
-	esac
 
 	for option in $(options $program); do
 		grep -qF -e "$(printf '%s' "$option" | sed 's/-/\\-/g')" $page || fail "$program $option is not in $page"
@@ -70,6 +73,12 @@ for page in docs/*.[1-8]; do
 	for name in $(grep -oE '^\.BR (tlb[a-z\\-]+) \(([0-9])\)' "$page" | sed 's/^.BR \([^ ]*\) (\([0-9]\))/\1.\2/; s/\\//g'); do
 		[ -e "docs/$name" ] || fail "$page names $name, which is not there"
 	done
+done
+
+for words in 'tlbreplay --list-policies' 'tlbreplay --list-costs' 'tlbreplay --help-policy=x86' \
+	'tlbreplay --dump examples/debian-6.12.dat' 'tlbreport list' 'tlbreport help cost' \
+	'tlbexport examples/debian-6.12.dat -o -' 'tlbcapture --until=help'; do
+	full $words
 done
 
 # No escape sequences where nobody asked for colour: into a pipe, or with NO_COLOR on a terminal.
