@@ -7,7 +7,8 @@
  *	stream.c, page.c, trace.c   bytes of a trace.dat -> records, merged by time
  *	decode.c                    records -> raw events, by schema/catalogue.c
  *	interpret.c, identity.c     raw events -> normalised ones (schema/event.h): who, where, what
- *	engine.c, pages.c           normalised events -> counts, bounds and exposures per policy
+ *	engine.c, pages.c, tlb.c    normalised events -> counts, bounds and exposures per policy
+ *	                            (its parts are listed in engine.c)
  *	heat.c                      the same -> where and when decisions fell
  *	policies.c, policies/       what each policy does
  *	plugin.c                    the same from a shared object

@@ -18,7 +18,7 @@
 struct page_policy {
 	uint64_t flush_seq; /* when all CPUs were last rid of it (event ordinal); 0: never seen */
 	uint32_t stale;     /* entries of it that were left behind, over all CPUs */
-	uint32_t open;      /* newest exposure of it + 1; may be out of date, see engine.c */
+	uint32_t open;      /* newest exposure of it + 1; may be out of date, see exposure.c */
 };
 
 /* One page; with three policies, one cache line. */
