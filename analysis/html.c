@@ -59,6 +59,7 @@ static const struct {
 	{"cost", "Cost", false},
 	{"policies", "Policies at each decision point", false},
 	{"timeline", "Timeline", false},
+	{"heat", "Where in memory, and when", false},
 	{"exposures", "Stale entries", false},
 	{"faults", "Spurious faults", false},
 	{"processes", "Processes", false},

@@ -12,7 +12,7 @@
 /* One row of a plot statement: its texts and numbers in the order that struct chart names them. */
 enum {
 	TEXTS = 4,
-	NUMBERS = 4
+	NUMBERS = 10
 };
 
 struct row {
@@ -411,7 +411,7 @@ static void draw_exposures(struct drawing *d, const struct row *rows, size_t nr)
 	axis_left(d->out, &y, NUMBER_COUNT, x.end, "entries (logarithmic)");
 	axis_below(
 		d->out, &x, NUMBER_NS, y.end, bottom,
-		"time that an entry stays stale (logarithmic); only the longest are stored singly");
+		"time that an entry stays stale (logarithmic)");
 	at_line = 0;
 	for (size_t i = 0, end; i < nr; i = end, at_line++) {
 		fputs("<path", d->out);
@@ -420,8 +420,8 @@ static void draw_exposures(struct drawing *d, const struct row *rows, size_t nr)
 		fprintf(d->out, " d=\"M%.1f %.1f", place(&x, rows[i].number[0]),
 			place(&y, rows[i].number[1]));
 		for (end = i + 1; end < nr && !strcmp(rows[end].text[1], rows[i].text[1]); end++)
-			fprintf(d->out, "V%.1fH%.1f", place(&y, rows[end].number[1]),
-				place(&x, rows[end].number[0]));
+			fprintf(d->out, "L%.1f %.1f", place(&x, rows[end].number[0]),
+				place(&y, rows[end].number[1]));
 		fprintf(d->out, "V%.1f\"><title>", bottom);
 		put_escaped(d->out, rows[i].text[1]);
 		fputs("</title></path>\n", d->out);
@@ -500,6 +500,110 @@ static void draw_pages(struct drawing *d, const struct row *rows, size_t nr)
 	finish(d->out);
 }
 
+/* Texts: panel, label, policy. Numbers: see enum. Rows lie together by region, rows of it and time. */
+
+enum {
+	HEAT_ABOVE,
+	HEAT_HIGH,
+	HEAT_ROW,
+	HEAT_ROW_HIGH,
+	HEAT_AT_S,
+	HEAT_WIDTH_S,
+	HEAT_PER_S,
+	HEAT_SPAN_S,
+	HEAT_LEAST,
+	HEAT_MOST,
+	HEAT_ROW_PIXELS = 8,
+	HEAT_LABEL_PIXELS = 18
+};
+
+/* The runs of cells of one shade, as one path: a cell of its own would be much longer. */
+static void put_shade(FILE *out, int shade, const struct row *rows, size_t nr, const struct axis *x,
+		      double top, double least, double most)
+{
+	bool begun = false;
+	double regions = 0;
+
+	for (size_t i = 0, end; i < nr; i = end) {
+		const double *v = rows[i].number;
+
+		regions += i && v[HEAT_ABOVE] != rows[i - 1].number[HEAT_ABOVE];
+		end = i + 1;
+		if (v[HEAT_PER_S] <= 0 || heat(v[HEAT_PER_S], least, most) != shade)
+			continue;
+		double to = v[HEAT_AT_S] + v[HEAT_WIDTH_S];
+		for (; end < nr && rows[end].number[HEAT_ROW] == v[HEAT_ROW] &&
+		       fabs(rows[end].number[HEAT_AT_S] - to) < v[HEAT_WIDTH_S] / 2 &&
+		       heat(rows[end].number[HEAT_PER_S], least, most) == shade;
+		     end++)
+			to += v[HEAT_WIDTH_S];
+		if (!begun)
+			fprintf(out, "<path class=\"h%d\" d=\"", shade);
+		begun = true;
+		double from = place(x, v[HEAT_AT_S]), high = v[HEAT_ROW_HIGH] * HEAT_ROW_PIXELS;
+		double y = top + v[HEAT_ROW] * HEAT_ROW_PIXELS + (regions + 1) * HEAT_LABEL_PIXELS;
+		fprintf(out, "M%.1f %.1fV%.1fH%.1fV%.1fZ", from, y, y + high,
+			fmin(place(x, to), x->end), y);
+	}
+	if (begun)
+		fputs("\"/>\n", out);
+}
+
+static void draw_heat(struct drawing *d, const struct row *rows, size_t nr)
+{
+	double least = rows[0].number[HEAT_LEAST], most = rows[0].number[HEAT_MOST];
+	double lines = 0, regions = 1, start = 26, region = 0;
+	struct axis x = {.to = rows[0].number[HEAT_SPAN_S], .start = start, .end = WIDTH - RIGHT};
+	int n = d->number(d->ctx, rows[0].text[2]);
+
+	for (size_t i = 0; i < nr; i++) {
+		const double *v = rows[i].number;
+
+		lines = fmax(lines, v[HEAT_ABOVE] + v[HEAT_HIGH]);
+		regions += i && v[HEAT_ABOVE] != rows[i - 1].number[HEAT_ABOVE];
+	}
+	x.to = x.to > 0 ? x.to : 1;
+	double top = TOP + 26, bottom = top + lines * HEAT_ROW_PIXELS + regions * HEAT_LABEL_PIXELS;
+
+	fputs("<div", d->out);
+	put_class(d->out, "heat", n);
+	fputs(">", d->out);
+	begin(d->out, rows[0].text[0], "broadcasts in the hottest regions of memory over time",
+	      bottom + BOTTOM);
+	fprintf(d->out,
+		"<text class=\"tx\" x=\"%.1f\" y=\"%d\">broadcasts a second (logarithmic): ", start,
+		TOP + 12);
+	put_number(d->out, NUMBER_COUNT, least);
+	fputs("</text>", d->out);
+	for (int h = 1; h <= 8; h++)
+		fprintf(d->out,
+			"<rect class=\"h%d\" x=\"%d\" y=\"%d\" width=\"20\" height=\"12\"/>", h,
+			290 + 20 * h, TOP + 2);
+	fprintf(d->out, "<text class=\"tx\" x=\"478\" y=\"%d\">", TOP + 12);
+	put_number(d->out, NUMBER_COUNT, most);
+	fputs("</text>\n", d->out);
+	axis_below(d->out, &x, NUMBER_COUNT, top, bottom, "time since the recording began, s");
+	for (size_t i = 0; i < nr; i++) {
+		const double *v = rows[i].number;
+
+		if (i && v[HEAT_ABOVE] == rows[i - 1].number[HEAT_ABOVE])
+			continue;
+		double y = top + v[HEAT_ABOVE] * HEAT_ROW_PIXELS + region++ * HEAT_LABEL_PIXELS;
+
+		fprintf(d->out, "<text class=\"tx sm\" x=\"%.1f\" y=\"%.1f\">", start, y + 14);
+		put_escaped(d->out, rows[i].text[1]);
+		fprintf(d->out,
+			"</text><rect class=\"bg\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+			"height=\"%.1f\"/>",
+			start, y + HEAT_LABEL_PIXELS, x.end - start,
+			v[HEAT_HIGH] * HEAT_ROW_PIXELS);
+	}
+	for (int h = 1; h <= 8; h++)
+		put_shade(d->out, h, rows, nr, &x, top, least, most);
+	finish(d->out);
+	fputs("</div>\n", d->out);
+}
+
 /* Reading ---------------------------------------------------------------------------------------
  */
 
@@ -514,6 +618,11 @@ static const struct chart charts[] = {
 	 {"ns", "entries", "all_entries"},
 	 draw_exposures},
 	{"pages", {"panel", "label"}, {"place", "cell", "cells", "per_page"}, draw_pages},
+	{"heat",
+	 {"panel", "label", "policy"},
+	 {"above", "high", "row", "row_high", "at_s", "width_s", "per_s", "span_s",
+	  "least_per_s", "most_per_s"},
+	 draw_heat},
 };
 
 static const struct chart *find_chart(const char *report)

@@ -48,7 +48,7 @@ if (text_only) {
 	set lmargin 12
 	set rmargin 4
 }
-legend = "\ncurves end on the left where single entries are no longer stored"
+legend = text_only ? '' : "\nexact at powers of two and where entries are stored singly, straight lines in between"
 
 set multiplot layout panels, 1
 do for [p = 1:panels] {
@@ -80,7 +80,7 @@ do for [p = 1:panels] {
 			with points pt int(s) title sprintf('%s, %.0f in all', series_name[s + 0], all[s + 0])
 	} else {
 		plot for [s in there] $data index (p - 1) using 2:($1 == s + 0 ? $3 : NaN) \
-			with fsteps lt s + 0 title sprintf('%s, %.0f in all', series_name[s + 0], all[s + 0]), \
+			with lines lt s + 0 title sprintf('%s, %.0f in all', series_name[s + 0], all[s + 0]), \
 			for [s in there] $data index (p - 1) using 2:($1 == s + 0 && $3 == least[s + 0] ? $3 : NaN) \
 			with impulses lt s + 0 notitle
 	}

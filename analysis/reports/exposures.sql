@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- Stale TLB entries: how many, how long, benign or unsafe, and the longest ones
 -- about: An exposure is an entry that a CPU may still hold after its page changed, because the policy did not flush it there. Table 1 has exact sums; single ones are stored for the longest only.
--- picture: how many entries stay stale for longer than a time, at the high bound, both axes logarithmic; curves end at the shortest one that is stored singly
+-- picture: how many entries stay stale for longer than a time, at the high bound, both axes logarithmic; exact at powers of two and where entries are stored singly, straight lines in between
 -- per trace
 -- title: Stale entries (one per page and CPU), how long in sum and at most
 -- note: benign: allows less than the page table. hint: only the access flag differs. unsafe: allows more, or maps what is gone. window: unsafe, but only until a synchronous flush completes.
@@ -22,8 +22,7 @@ ORDER BY t.id, s.ns DESC, p.id, s.mm, s.page, s.cpu, s.start_ns, s.kind;
 -- plot
 WITH s AS (
   SELECT t.id AS nr, p.id, s.trace, s.policy, s.kind, s.ns,
-         row_number() OVER (PARTITION BY t.id, p.id, s.kind ORDER BY s.ns DESC) AS rank,
-         count(*) OVER (PARTITION BY t.id, p.id, s.kind) AS stored,
+         row_number() OVER (PARTITION BY t.id, p.id, s.kind ORDER BY s.ns DESC) AS entries,
          lead(s.ns) OVER (PARTITION BY t.id, p.id, s.kind ORDER BY s.ns DESC) AS shorter
   FROM v_stale s JOIN traces t USING (trace)
        JOIN policies p ON p.trace = t.id AND p.policy = s.policy
@@ -31,13 +30,22 @@ WITH s AS (
  -- Of entries that stay equally long the last; of what a logarithmic axis cannot tell apart one.
  k AS (
   SELECT *, row_number() OVER (PARTITION BY nr, id, kind, CAST(40 * log10(ns) AS INT),
-                               CAST(40 * log10(rank) AS INT) ORDER BY rank) AS same
-  FROM s WHERE shorter IS NULL OR shorter < ns)
-SELECT k.trace AS panel,
-       k.policy || ', ' || k.kind AS series,
-       k.ns, k.rank AS entries,
-       coalesce(e.entries, k.stored) AS all_entries, k.policy, k.kind
-FROM k LEFT JOIN v_exposure e ON e.trace = k.trace AND e.policy = k.policy AND e.kind = k.kind
+                               CAST(40 * log10(entries) AS INT) ORDER BY entries) AS same
+  FROM s WHERE shorter IS NULL OR shorter < ns),
+ -- All entries, by powers of two: how many stay at least so long.
+ b AS (
+  SELECT t.id AS nr, p.id, l.trace, l.policy, l.kind, l.below_ns / 2 AS ns,
+         sum(l.entries) OVER (PARTITION BY t.id, p.id, l.kind ORDER BY l.below_ns DESC) AS entries
+  FROM v_length l JOIN traces t USING (trace)
+       JOIN policies p ON p.trace = t.id AND p.policy = l.policy),
+ a AS (
+  SELECT nr, id, trace, policy, kind, ns, entries FROM k WHERE same = 1
+  UNION
+  SELECT nr, id, trace, policy, kind, ns, entries FROM b WHERE ns > 0)
+SELECT a.trace AS panel, a.policy || ', ' || a.kind AS series, a.ns, a.entries,
+       coalesce(e.entries, (SELECT max(c.entries) FROM a c WHERE c.id = a.id AND c.kind = a.kind))
+         AS all_entries,
+       a.policy, a.kind
+FROM a LEFT JOIN v_exposure e ON e.trace = a.trace AND e.policy = a.policy AND e.kind = a.kind
                               AND e.bound = 'high'
-WHERE k.same = 1
-ORDER BY k.nr, k.id, k.kind, k.ns, k.rank;
+ORDER BY a.nr, a.id, a.kind, a.ns, a.entries DESC;

@@ -138,6 +138,10 @@ for name in "${!path[@]}"; do
 			is $name "10240|2048|5|5" "SELECT sum(decisions), count(*), min(decisions),
 				max(decisions) FROM v_page JOIN v_mm USING(trace, mm) WHERE trace = @t
 				AND pointer = '$a' AND point = 'wp_reuse' AND page BETWEEN $b AND $count"
+			# The grid has them all, too; its cells are a page high in so short a recording.
+			is $name "10240|4096" "SELECT sum(decisions), max(bytes) FROM v_heat JOIN v_mm
+				USING(trace, mm) WHERE trace = @t AND pointer = '$a' AND point = 'wp_reuse'
+				AND addr BETWEEN $b AND $count"
 			;;
 		tlbi)
 			point=${sites["$a $b"]:-?}

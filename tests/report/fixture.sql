@@ -76,6 +76,11 @@ INSERT INTO flush_time VALUES
 WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 30)
   INSERT INTO pages SELECT 1, 1, 0x10000 + 0x1000 * n, 'wp_reuse', 'pte', 400 - n FROM i;
 INSERT INTO pages VALUES (1, 1, NULL, 'wp_reuse', 'pte', 5000);
+-- Thirty cells of 4 KiB x 10 ms, one after the other in time; and one fork.
+INSERT INTO heat_grid VALUES (1, 4096, 10000000);
+WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 30)
+  INSERT INTO heat SELECT 1, 1, 0x10000 + 0x1000 * n, 1000000000 + 20000000 * n, 'wp_reuse', 'pte', 400 - n FROM i;
+INSERT INTO heat VALUES (1, 1, NULL, 1500000000, 'fork', 'mm', 1);
 
 INSERT INTO faults VALUES
   (1, 'spurious', 0, 0, 0), (1, 'spurious_recorded', 4, 4, 4), (1, 'spurious_avoided', 4, 4, 4),

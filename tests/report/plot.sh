@@ -71,7 +71,7 @@ grep -q '10 us .* 1 ms' "$DIR/out" || fail 'plot -: no tick at 10 us'
 grep -q '25.6 us .. 3.00 ms .. 20.0 ms' "$DIR/out" || fail 'plot -: no label at 10 us'
 
 # Every other picture: three policies' flushes, the longest stale entries, the hottest regions.
-for report in timeline exposures pages; do
+for report in timeline exposures pages heat policies cpus; do
 	for db in fix wide; do
 		expect_status 0 "$REPORT" "$DIR/$db.db" $report --plot "$DIR/$report.png"
 		expect_status 0 "$REPORT" "$DIR/$db.db" $report --plot "$DIR/$report.svg"
@@ -93,6 +93,20 @@ for words in 'plain tid 100 0x11000, 120 KiB' 'decisions a page' 'position in th
 	grep -q "$words" "$DIR/pages.svg" || fail "pages.svg: no \"$words\""
 done
 
+# The grid of the fixture: thirty cells of 4 KiB are one region. x86 broadcasts nothing, none has no panel.
+for words in 'base.dat: broadcasts under arm64-broadcast' 'base.dat: broadcasts under arm64-local' \
+	'plain tid 100, 0x11000, 120 KiB' 'plain tid 100, whole mm' 'broadcasts a second, 1/s'; do
+	grep -q "$words" "$DIR/heat.svg" || fail "heat.svg: no \"$words\""
+done
+! grep -q 'under x86\|under none' "$DIR/heat.svg" || fail 'heat.svg: a panel of a policy that broadcasts nothing'
+# What each policy makes of the 10,338 reuses and 76 copies.
+for words in '10,338 B' '10,338 L' '76 I' '5 B' 'tables_freed\|wp_reuse' 'x86:pcid=off' 'B: broadcast'; do
+	grep -q "$words" "$DIR/policies.svg" || fail "policies.svg: no \"$words\""
+done
+for words in 'base.dat: issued to other CPUs' 'base.dat: received from other CPUs' 'broadcasts, interrupts'; do
+	grep -q "$words" "$DIR/cpus.svg" || fail "cpus.svg: no \"$words\""
+done
+
 # Seventy policies, entries that are stored singly only, a recording that has but one of them.
 sqlite3 "$DIR/wide.db" "CREATE TEMP TABLE i AS WITH RECURSIVE i(n) AS
 	(SELECT 10 UNION ALL SELECT n + 1 FROM i WHERE n < 79) SELECT n FROM i;
@@ -100,7 +114,7 @@ sqlite3 "$DIR/wide.db" "CREATE TEMP TABLE i AS WITH RECURSIVE i(n) AS
 	INSERT INTO flush_time SELECT n, 1000000000, 500000000, 'broadcast', n, n, n FROM i;
 	INSERT INTO exposure_rows SELECT n, 'unsafe', 1, 4096, 0, 0, n * 1000, 'end' FROM i;
 	INSERT INTO exposure_rows VALUES (4, 'unsafe', 1, 4096, 0, 0, 7, 'end')"
-for report in timeline exposures pages cost; do
+for report in timeline exposures pages cost heat policies cpus; do
 	expect_status 0 "$REPORT" "$DIR/wide.db" $report --plot "$DIR/$report.svg"
 	expect_status 0 "$REPORT" "$DIR/wide.db" $report --plot -
 done
