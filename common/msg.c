@@ -50,7 +50,7 @@ int msg_status(int status)
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
 	/* Where an earlier write failed, its reason is gone. */
-	msg_error("standard output: %s", errno ? strerror(errno) : "it could not be written");
+	msg_error("cannot write standard output: %s", errno ? strerror(errno) : "unknown reason");
 	return EXIT_FAILED;
 }
 
