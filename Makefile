@@ -122,7 +122,7 @@ compile_commands.json: Makefile $(SOURCES)
 	    "$$f" '$(subst ",\",$(ALL_CFLAGS))' "$$f"; sep=,; done; echo ']'; } > $@
 
 DEPS := gcc libc6-dev pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libzstd-dev \
-	libsqlite3-dev sqlite3 trace-cmd gnuplot-nox python3
+	libsqlite3-dev sqlite3 trace-cmd gnuplot-nox python3 systemtap-sdt-dev
 deps:
 	$(Q)mkdir -p $(B); missing=; for p in $(DEPS); do \
 	  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \

@@ -11,6 +11,7 @@
  *   plan.c      which events, made how                             |
  *   check.c     --check: what a recording here would hold and cost |
  *   host.c      the host's facts, for the trace and --check
+ *   targets.c   whom to record: threads, processes, control groups
  *   probes.c    dynamic probes: made, shared, removed
  *   session.c   tracefs instance, trace-cmd, temporary files
  *   recover.c   --restore: after recordings that were killed
@@ -28,9 +29,7 @@
  *   6. let COMMAND go, wait
  *   7. stop, count losses, rename the file into place, remove the instance and the probes
  */
-#include <ctype.h>
 #include <errno.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -48,6 +47,7 @@
 #include "capture/options.h"
 #include "capture/recover.h"
 #include "capture/session.h"
+#include "capture/targets.h"
 #include "capture/tasks.h"
 #include "capture/watch.h"
 #include "common/msg.h"
@@ -58,6 +58,7 @@
 #define START_TICK_NS  (NS_PER_S / 100)
 #define FOREVER_NS     INT64_MAX
 #define MB             1000000
+#define NOBODY         4194304 /* PID_MAX_LIMIT: no thread ever has that id */
 /* trace-cmd 3.1 cannot compress more than 2 GiB into one file; the buffers still come on top. */
 #define COMPRESSED_LIMIT (UINT64_C(2) << 30)
 #define COMPRESSED_LEAST (UINT64_C(1) << 30)
@@ -80,8 +81,8 @@ struct recording {
 	struct anonymiser *anonymiser; /* NULL: none */
 	struct watch *watch;           /* NULL: no --until */
 	char ended[256];               /* why, for people */
-	pid_t *pids;                   /* threads to record; NULL: all */
-	size_t pid_count;
+	struct tid_set targets; /* threads to record; none: all */
+	struct tid_set members; /* of --cgroup, when it was last looked at */
 	size_t tasks; /* in the snapshot */
 };
 
@@ -241,85 +242,53 @@ static int restore(const struct options *options)
 
 /* ---- whom to record ---- */
 
-static int add_pid(struct recording *r, pid_t pid)
+/* What --cgroup says, read anew: those that are new go to the running recording as well. */
+static int find_members(struct recording *r, bool running)
 {
-	for (size_t i = 0; i < r->pid_count; i++)
-		if (r->pids[i] == pid)
-			return 0;
-	pid_t *grown = reallocarray(r->pids, r->pid_count + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	r->pids = grown;
-	r->pids[r->pid_count++] = pid;
-	return 1;
-}
+	struct tid_set members = {0};
+	int rc = targets_add_cgroup(&members, r->options->cgroup);
 
-static int add_threads(struct recording *r, pid_t pid)
-{
-	char path[32];
-	struct dirent *entry;
-	int rc = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
-	if (!dir)
-		return -ESRCH;
-	while (rc >= 0 && (entry = readdir(dir)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			rc = add_pid(r, (pid_t)atoi(entry->d_name));
-	closedir(dir);
+	for (size_t i = 0; i < members.count && rc >= 0; i++) {
+		/* An id that was not there the last time is another thread, if it ever was one. */
+		if (tid_set_has(&r->members, members.tids[i]))
+			continue;
+		rc = running ? session_add_pid(r->session, members.tids[i])
+			     : tid_set_add(&r->targets, members.tids[i]);
+		if (rc == -ESRCH)
+			rc = 0;
+	}
+	if (rc >= 0) {
+		tid_set_free(&r->members);
+		r->members = members;
+	} else {
+		tid_set_free(&members);
+	}
 	return rc < 0 ? rc : 0;
 }
 
-/*
- * Adds the threads of the control group that are not there yet; while SESSION runs, to it as well.
- * The kernel cannot filter by group: children are followed, newcomers are found when we look.
- */
-static int add_cgroup(struct recording *r, struct session *session)
-{
-	static const char *const files[] = {"cgroup.threads", "cgroup.procs", "tasks"};
-	char path[4096];
-	FILE *file = NULL;
-	int pid, rc = 0;
-
-	for (size_t i = 0; i < 3 && !file; i++) {
-		snprintf(path, sizeof(path), "%s%s/%s",
-			 *r->options->cgroup == '/' ? "" : "/sys/fs/cgroup/", r->options->cgroup,
-			 files[i]);
-		file = fopen(path, "re");
-	}
-	if (!file)
-		return -ENOENT;
-	while (rc >= 0 && fscanf(file, "%d", &pid) == 1) {
-		rc = add_pid(r, pid);
-		if (rc == 1 && session)
-			session_add_pid(session, pid);
-	}
-	fclose(file);
-	return rc < 0 ? rc : 0;
-}
-
-static bool find_pids(struct recording *r)
+static bool find_targets(struct recording *r)
 {
 	const struct options *options = r->options;
 	int rc = 0;
 
 	for (size_t i = 0; i < options->pid_count; i++) {
-		rc = add_threads(r, options->pids[i]);
+		rc = targets_add_process(&r->targets, options->pids[i]);
 		if (rc) {
 			msg_error("--pid %d: %s", options->pids[i], strerror(-rc));
 			return false;
 		}
 	}
-	if (options->cgroup && (rc = add_cgroup(r, NULL))) {
+	if (options->cgroup && (rc = find_members(r, false))) {
 		msg_error("--cgroup %s: %s", options->cgroup,
 			  rc == -ENOENT ? "not a control group" : strerror(-rc));
 		return false;
 	}
 	if (options->follow)
-		rc = add_pid(r, r->command.pid);
-	if (rc >= 0 && options->cgroup && !r->pid_count)
-		rc = add_pid(r, getpid()); /* an empty list would mean all */
+		rc = tid_set_add(&r->targets, r->command.pid);
+	if (rc >= 0 && options->cgroup && !r->targets.count)
+		rc = tid_set_add(&r->targets, NOBODY); /* an empty list would mean all */
+	if (rc < 0)
+		msg_error("out of memory");
 	return rc >= 0;
 }
 
@@ -491,7 +460,7 @@ static enum ending wait_for_end(struct recording *r, int64_t start_ns)
 			ending = END_RATE;
 		if (ending == END_NONE) {
 			if (options->cgroup)
-				add_cgroup(r, r->session);
+				find_members(r, true);
 			if (!options->command)
 				msg_progress("recording, %" PRId64 " s",
 					     (now - start_ns) / NS_PER_S);
@@ -657,8 +626,9 @@ static int collect_facts(struct recording *r)
 
 	rc = rc ? rc : plan_facts(&r->facts, &r->plan, &r->options->wish);
 	rc = rc ? rc : fact_add(&r->facts, "buffer_kb", "%" PRId64, r->config.buffer_kb);
-	if (!rc && r->pids)
-		rc = fact_add(&r->facts, "filter", "%zu threads and their children", r->pid_count);
+	if (!rc && r->targets.count)
+		rc = fact_add(&r->facts, "filter", "%zu threads and their children%s",
+			      r->targets.count, r->options->cgroup ? ", and a control group" : "");
 	for (size_t i = 0; i < r->options->limit_count && !rc; i++)
 		rc = fact_add(&r->facts, "until", "%s %.0f a second over %.1f s",
 			      r->options->limits[i].what, r->options->limits[i].rate,
@@ -694,10 +664,10 @@ static int run(struct recording *r)
 		msg_error("the kernel's symbols: %s", strerror(-rc));
 		return EXIT_FAILED;
 	}
-	if (!find_pids(r))
+	if (!find_targets(r))
 		return EXIT_FAILED;
-	r->config.pids = r->pids;
-	r->config.pid_count = r->pid_count;
+	r->config.pids = r->targets.tids;
+	r->config.pid_count = r->targets.count;
 	r->session = session_create(&r->config, err, sizeof(err));
 	if (!r->session) {
 		msg_error("%s", err);
@@ -756,6 +726,7 @@ int main(int argc, char **argv)
 	facts_free(&r.facts);
 	plan_free(&r.plan);
 	kernel_free(&r.kernel);
-	free(r.pids);
+	tid_set_free(&r.targets);
+	tid_set_free(&r.members);
 	return status;
 }
