@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "replay/identity.h"
+#include "schema/hostfacts.h"
 #include "schema/snapshot.h"
 
 /* include/linux/mm_types.h, enum fault_flag and vm_fault_reason; sched.h, clone flags. */
@@ -991,7 +992,7 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 	const char *text = (const char *)raw->data + at;
 	const char *end = memchr(text, '\0', raw->record->size - at);
 	struct snapshot_task entry;
-	bool ours = false;
+	bool ours = false, host = false;
 
 	if (!end)
 		end = (const char *)raw->data + raw->record->size;
@@ -1001,6 +1002,14 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 
 		if (size == strlen(SNAPSHOT_HEADER) && !memcmp(line, SNAPSHOT_HEADER, size)) {
 			ours = true;
+		} else if (size == strlen(HOSTFACTS_HEADER) && !memcmp(line, HOSTFACTS_HEADER, size)) {
+			host = true;
+		} else if (host) {
+			bool is_end = size >= strlen(HOSTFACTS_END) &&
+				      !memcmp(line, HOSTFACTS_END, strlen(HOSTFACTS_END));
+
+			if (in->sink.fact && !is_end)
+				in->sink.fact(in->sink.context, line, size);
 		} else if (size > strlen(SNAPSHOT_END) &&
 			   !memcmp(line, SNAPSHOT_END, strlen(SNAPSHOT_END))) {
 			in->counts.snapshot_complete = strtoull(line + strlen(SNAPSHOT_END), NULL,

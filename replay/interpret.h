@@ -30,6 +30,8 @@ struct interpret_sink {
 	void (*event)(void *context, const struct tlb_event *event);
 	void (*hint)(void *context, uint32_t mm, uint64_t addr); /* a fault has begun here */
 	void (*mm_done)(void *context, const struct mm_identity *mm);
+	/* A line of the host's facts (schema/hostfacts.h): SIZE bytes, of any kind. Optional. */
+	void (*fact)(void *context, const char *line, size_t size);
 };
 
 /* What the recording itself shows, counted while it is interpreted. */

@@ -211,6 +211,11 @@ static void sink_event(void *context, const struct tlb_event *event)
 		run->failed = true;
 }
 
+static void sink_fact(void *context, const char *line, size_t size)
+{
+	results_fact(((struct run *)context)->results, line, size);
+}
+
 static void sink_hint(void *context, uint32_t mm, uint64_t addr)
 {
 	engine_hint(((struct run *)context)->engine, mm, addr);
@@ -398,7 +403,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 			 .flush_mm = results_flush_mm},
 	};
 	struct interpret_sink sink = {.context = &run, .event = sink_event, .hint = sink_hint,
-				      .mm_done = sink_mm_done};
+				      .mm_done = sink_mm_done, .fact = sink_fact};
 	run.engine = engine_new(&config);
 	run.heat = heat_new(shift);
 	run.interpreter = interpreter_new(run.trace, run.decoder, arch, &sink);

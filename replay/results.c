@@ -21,6 +21,7 @@
 #define SCHEMA_VERSION 2
 #define MAX_PAGE_ROWS  100000
 #define MAX_STALE_ROWS 10000 /* per policy */
+#define MAX_FACT_ROWS  4096
 
 static const char schema_sql[] =
 #include "schema/results.sql.h"
@@ -30,7 +31,8 @@ struct results {
 	sqlite3 *db;
 	char *path, *building; /* building: name while it is not whole; NULL when appending */
 	bool append, begun, committed;
-	sqlite3_stmt *page, *stale, *flush_mm, *mm;
+	sqlite3_stmt *page, *stale, *flush_mm, *mm, *fact;
+	uint64_t facts;
 	int error; /* first SQLite error of a call that could not report it */
 	char error_text[256];
 };
@@ -63,7 +65,7 @@ static void run(struct results *r, const char *sql)
  */
 static void text_value(sqlite3_stmt *stmt, int at, const char *text, size_t size)
 {
-	char clean[64];
+	char clean[1024];
 	size_t n = 0;
 
 	for (size_t i = 0; i < size && text[i] && n + 1 < sizeof(clean); i++)
@@ -279,7 +281,8 @@ static void drop_statements(struct results *r)
 	sqlite3_finalize(r->stale);
 	sqlite3_finalize(r->flush_mm);
 	sqlite3_finalize(r->mm);
-	r->page = r->stale = r->flush_mm = r->mm = NULL;
+	sqlite3_finalize(r->fact);
+	r->page = r->stale = r->flush_mm = r->mm = r->fact = NULL;
 }
 
 void results_free(struct results *r)
@@ -300,6 +303,7 @@ int results_trace_begin(struct results *r, struct results_error *err)
 	run(r,
 	    "DROP TABLE IF EXISTS temp.page_rows; DROP TABLE IF EXISTS temp.flush_mm_rows;"
 	    "DROP TABLE IF EXISTS temp.mm_rows; DROP TABLE IF EXISTS temp.stale_rows;"
+	    "DROP TABLE IF EXISTS temp.fact_rows; CREATE TEMP TABLE fact_rows(key, value);"
 	    "CREATE TEMP TABLE stale_rows(policy, mm, page, entries);"
 	    "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
 	    "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
@@ -315,6 +319,8 @@ int results_trace_begin(struct results *r, struct results_error *err)
 	r->stale = insert_into(r, "temp.stale_rows", 4);
 	r->flush_mm = insert_into(r, "temp.flush_mm_rows", 7);
 	r->mm = insert_into(r, "temp.mm_rows", 8);
+	r->fact = insert_into(r, "temp.fact_rows", 2);
+	r->facts = 0;
 	return r->error ? fail(r, err) : 0;
 }
 
@@ -354,6 +360,17 @@ void results_mm(void *context, const struct mm_identity *mm, uint64_t pages)
 	put(r, r->mm, "isitsiii", (int64_t)mm->mm, mm->pointer ? pointer : NULL, (int64_t)mm->tid,
 	    mm->comm, sizeof(mm->comm), origins[mm->origin], (int64_t)mm->first_ns,
 	    (int64_t)mm->last_ns, (int64_t)pages);
+}
+
+void results_fact(void *context, const char *line, size_t size)
+{
+	struct results *r = context;
+	const char *blank = memchr(line, ' ', size);
+	size_t key = blank ? (size_t)(blank - line) : size;
+
+	if (size && ++r->facts <= MAX_FACT_ROWS)
+		put(r, r->fact, "tt", line, key, blank ? blank + 1 : line + key,
+		    blank ? size - key - 1 : 0);
 }
 
 /* ---- one recording ---- */
@@ -454,6 +471,23 @@ static void write_trace(struct job *j)
 		    (int64_t)(c->stat.dropped + c->stat.commit_overrun));
 	}
 	sqlite3_finalize(cpus);
+}
+
+/* What the recorder wrote about its host, and what it says that the recording lacks. */
+static void write_facts(struct job *j)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO host SELECT %" PRId64 ", key, value FROM temp.fact_rows ORDER BY rowid;"
+		 "INSERT INTO notes SELECT %" PRId64 ", 'missing', substr(value, 1, instr(value || ' ', ' ') - 1), "
+		 "NULL, substr(value, instr(value || ' ', ' ') + 1) "
+		 "FROM temp.fact_rows WHERE key = 'missing' ORDER BY rowid",
+		 j->trace, j->trace);
+	run(j->r, sql);
+	if (j->r->facts > MAX_FACT_ROWS)
+		note(j, "left out", "host facts", (int64_t)(j->r->facts - MAX_FACT_ROWS),
+		     "lines about the host behind the limit up to which they are stored");
 }
 
 static void write_heat(struct job *j)
@@ -1089,6 +1123,7 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 	j.notes = insert_into(r, "notes", 5);
 	write_trace(&j);
 	write_recorded(&j);
+	write_facts(&j);
 	write_heat(&j);
 	write_cost_items(&j);
 	write_policies(&j);

@@ -50,6 +50,7 @@ void results_stale(void *context, unsigned int policy, uint32_t mm, uint64_t pag
 void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned int point,
 		      unsigned int scope, const struct bound *flushes);
 void results_mm(void *context, const struct mm_identity *mm, uint64_t pages);
+void results_fact(void *context, const char *line, size_t size);
 
 /* Everything about one replayed recording. */
 struct results_input {

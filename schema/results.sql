@@ -39,8 +39,13 @@ CREATE TABLE traces(
 
 -- What a recording could not show, or what was done with it; one sentence each.
 CREATE TABLE notes(trace INTEGER NOT NULL REFERENCES traces(id),
-  kind TEXT NOT NULL,                -- lost, unseen, unplaced, unknown, skipped, assumed, left out
+  kind TEXT NOT NULL,                -- lost, missing, unseen, unplaced, unknown, skipped,
+                                     -- assumed, left out
   subject TEXT NOT NULL, n INTEGER, text TEXT NOT NULL); -- n: NULL where nothing is counted
+
+-- The host's facts as its recorder wrote them (schema/hostfacts.h), in their order. A key may come more
+-- than once.
+CREATE TABLE host(trace INTEGER NOT NULL REFERENCES traces(id), key TEXT NOT NULL, value TEXT NOT NULL);
 
 CREATE TABLE cpus(trace INTEGER NOT NULL REFERENCES traces(id), cpu INTEGER NOT NULL,
   buffer TEXT NOT NULL, events INTEGER NOT NULL, lost_events INTEGER NOT NULL,
@@ -227,6 +232,12 @@ CREATE VIEW v_time AS
   SELECT t.trace, p.policy, f.start_ns, f.width_ns, f.scope, f.flushes_low, f.flushes, f.flushes_high
   FROM flush_time f JOIN policies p ON p.id = f.policy JOIN traces t ON t.id = p.trace
   ORDER BY t.id, p.id, f.start_ns, f.scope;
+
+-- What the recorder wrote about its host; nothing if another tool recorded.
+CREATE VIEW v_host AS
+  SELECT t.trace, h.key, h.value
+  FROM host h JOIN traces t ON t.id = h.trace
+  ORDER BY t.id, h.rowid;
 
 CREATE VIEW v_mm AS
   SELECT t.trace, m.mm, m.pointer, m.tid, m.comm, m.origin, m.first_ns, m.last_ns, m.pages

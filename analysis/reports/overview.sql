@@ -219,7 +219,15 @@ SELECT trace, '- ' || text AS text FROM (
   FROM traces t WHERE t.tasks_unknown_mm > 0
   UNION ALL
   SELECT t.id, 3, n.kind, t.trace,
-         n.kind || ': '
+         n.kind || CASE n.kind
+           WHEN 'left out' THEN ', stored in sums only'
+           WHEN 'missing' THEN ', the recorder could not get it'
+           WHEN 'skipped' THEN ', recorded but of no use here'
+           WHEN 'unseen' THEN ', decision points that nothing recorded shows'
+           WHEN 'unknown' THEN ', nothing says what they are'
+           WHEN 'unplaced' THEN ', recorded, at a decision point that cannot be told'
+           WHEN 'lost' THEN ', in no count'
+           ELSE '' END || ': '
          || group_concat(n.subject || iif(n.n > 0, ' (' || human_count(n.n) || ')', ''), ', ')
          || '.'
   FROM traces t JOIN (SELECT * FROM v_trust ORDER BY trace, kind, subject, n) n

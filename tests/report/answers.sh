@@ -54,8 +54,8 @@ What this rests on
 - assumed: share = 0.25.
 - uncalibrated in arm64, that is, measured by nobody: 1 of 2 costs.
 - 1 task of 9 came from nowhere: each counts as a process of its own.
-- skipped: events (345).
-- unseen: age, reclaim.
+- skipped, recorded but of no use here: events (345).
+- unseen, decision points that nothing recorded shows: age, reclaim.
 
 Next
   tlbreport fix.db processes            who causes the flushes
