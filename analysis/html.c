@@ -65,6 +65,7 @@ static const struct {
 	{"processes", "Processes", false},
 	{"regions", "Regions of memory", false},
 	{"pages", "Pages", false},
+	{"dirty", "Dirty pages and swap", true},
 	{"cpus", "CPUs", false},
 	{"points", "Decision points", false},
 	{"selfcheck", "Self-check", false},

@@ -503,6 +503,10 @@ void engine_event(void *engine, const struct tlb_event *event)
 		set_bit(e->unsure, event->cpu, true);
 		e->any_unsure = true;
 		break;
+	case EVENT_SWAP_IN: /* these three: replay/dirty.h */
+	case EVENT_SWAP_OUT:
+	case EVENT_SWAP_WRITE:
+		break;
 	}
 }
 

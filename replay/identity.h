@@ -72,6 +72,14 @@ struct task {
 	bool exit_flush;       /* x86: this tlb_flush is exit_mmap's */
 	/* x86: a gather flushed all of this mm; what for, the next event tells */
 	uint32_t whole_mm;
+	/* Reclaim by this task: the page it unmapped last, until that is written or forgotten. */
+	struct {
+		bool open;
+		uint32_t mm;
+		uint64_t addr, folio; /* folio 0: not recorded */
+		uint64_t added;       /* folio that add_to_swap gave a slot last */
+	} reclaim;
+	bool slot_freed; /* the fault under way has given up its page's copy in swap */
 	struct {
 		bool open;
 		uint32_t mm;

@@ -37,7 +37,15 @@ enum {
 	GATHER_FULLMM = 1 << 0, GATHER_FREED = 1 << 2, GATHER_CLEARED = 0xf8,
 };
 
+/* arch/arm64/include/asm/pgtable-prot.h and -hwdef.h; arch/x86/include/asm/pgtable_types.h */
+#define PTE_PRESENT    UINT64_C(1) /* both */
+#define ARM64_RDONLY   (UINT64_C(1) << 7)
 #define ARM64_WRITABLE (UINT64_C(1) << 51) /* PTE_WRITE, DBM to the hardware */
+#define ARM64_SW_DIRTY (UINT64_C(1) << 55)
+#define X86_PTE_RW     (UINT64_C(1) << 1)
+#define X86_PTE_DIRTY  (UINT64_C(1) << 6)
+#define MAPPING_ANON   UINT64_C(1)        /* include/linux/page-flags.h, PAGE_MAPPING_ANON */
+#define WRITE_ANON     UINT64_C(1)        /* include/trace/events/vmscan.h, RECLAIM_WB_ANON */
 
 struct cpu {
 	struct task *current;
@@ -62,6 +70,8 @@ struct interpreter {
 	bool has_fault, has_fault_return, has_wp, has_huge_wp, has_set_flags, has_gather,
 		has_exit_mmap, has_newtask;
 	bool has_flush_range;
+	bool has_swap;       /* do_swap_page and try_to_unmap_one: dirty pages can be followed */
+	bool has_swap_write; /* swap_writepage */
 	bool unsure; /* what is decided now may not have been, for events were lost */
 	bool failed; /* out of memory */
 };
@@ -105,6 +115,8 @@ struct interpreter *interpreter_new(struct trace *t, struct decoder *d, unsigned
 	in->has_exit_mmap = decoder_has(d, ROLE_EXIT_MMAP, -1);
 	in->has_newtask = decoder_has(d, ROLE_NEWTASK, -1);
 	in->has_flush_range = decoder_has(d, ROLE_FLUSH_RANGE, -1);
+	in->has_swap_write = decoder_has(d, ROLE_SWAP_WRITE, 0);
+	in->has_swap = interpret_sees_swap(in);
 	return in;
 }
 
@@ -479,6 +491,8 @@ static void fault_begins(struct interpreter *in, const struct raw_event *raw, st
 	task->clear_flush_open = false;
 	task->tlbi_upgrade = 0;
 	task->set_flags.valid = false;
+	task->slot_freed = false;
+	task->reclaim.open = false;
 	if (!remote && HAS(raw, MM))
 		bind_pointer(in, raw, task, GET(raw, MM));
 	*f = (struct fault){
@@ -959,14 +973,97 @@ static void on_tlb_flush(struct interpreter *in, const struct raw_event *raw, st
 	}
 }
 
+/*
+ * ---- reclaim and swap ----
+ *
+ * shrink_folio_list takes one page at a time: add_to_swap if it has no copy there, try_to_unmap_one
+ * for each mapping, then swap_writepage if it is dirty by now; all in one task and in this order.
+ */
+
+static void emit_swap(struct interpreter *in, const struct raw_event *raw, enum event_kind kind,
+		      uint32_t mm, uint64_t addr, unsigned int flags)
+{
+	emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .addr = page_of(in, addr), .pages = 1,
+				     .mm = mm, .tid = (uint32_t)raw->pid, .cpu = raw->cpu,
+				     .kind = (uint8_t)kind, .flags = (uint8_t)flags, .sure = sure});
+}
+
+/* A page was unmapped: what is told of it for the model of dirty pages. */
+static void swap_out(struct interpreter *in, const struct raw_event *raw, struct task *task,
+		     uint32_t mm)
+{
+	uint64_t addr = page_of(in, GET(raw, ADDR));
+	uint64_t folio = HAS(raw, FOLIO) ? GET(raw, FOLIO) : 0;
+	bool further = task->reclaim.open && folio && folio == task->reclaim.folio &&
+		       (task->reclaim.mm != mm || task->reclaim.addr != addr);
+	unsigned int flags = further ? SWAP_SHARED : 0;
+
+	if (HAS(raw, MAPPING) && GET(raw, MAPPING))
+		flags |= GET(raw, MAPPING) & MAPPING_ANON ? SWAP_ANON : SWAP_NOT_ANON;
+	if (folio && folio == task->reclaim.added)
+		flags |= SWAP_SLOT_NEW;
+	if (!further) {
+		task->reclaim.open = true;
+		task->reclaim.mm = mm;
+		task->reclaim.addr = addr;
+		task->reclaim.folio = folio;
+	}
+	emit_swap(in, raw, EVENT_SWAP_OUT, mm, addr, flags);
+}
+
+static void on_swap_write(struct interpreter *in, const struct raw_event *raw, struct task *task)
+{
+	uint64_t folio = HAS(raw, FOLIO) ? GET(raw, FOLIO) : 0;
+	bool same = task->reclaim.open &&
+		    (!folio || !task->reclaim.folio || folio == task->reclaim.folio);
+
+	if (!in->has_swap)
+		return;
+	emit_swap(in, raw, EVENT_SWAP_WRITE, same ? task->reclaim.mm : 0,
+		  same ? task->reclaim.addr : 0, 0);
+	task->reclaim.open = false;
+	task->reclaim.added = 0;
+}
+
+/* do_swap_page has returned, and the fault's entry is what it made, if it made one. */
+static void on_swap_in(struct interpreter *in, const struct raw_event *raw, struct task *task)
+{
+	unsigned int flags = task->fault.active && task->fault.write ? EVENT_WRITE : 0;
+	uint64_t pte = HAS(raw, PTE) ? GET(raw, PTE) : 0;
+
+	if (!in->has_swap || !raw->plan->is_return || !HAS(raw, MM) || !HAS(raw, ADDR) ||
+	    (HAS(raw, RET) && GET(raw, RET) & (RET_ERRORS | RET_RETRY)))
+		return;
+	if (HAS(raw, PTE) && !(pte & PTE_PRESENT))
+		return; /* another was faster, or it was no swap entry but a page that moves */
+	if (HAS(raw, PTE) && in->arch == ARCH_ARM64) {
+		bool writable = pte & ARM64_WRITABLE;
+
+		flags |= SWAP_PTE_KNOWN | (writable ? SWAP_WRITABLE : 0);
+		flags |= pte & ARM64_SW_DIRTY || (writable && !(pte & ARM64_RDONLY)) ? SWAP_DIRTY
+										       : 0;
+	} else if (HAS(raw, PTE) && in->arch == ARCH_X86) {
+		flags |= SWAP_PTE_KNOWN | (pte & X86_PTE_RW ? SWAP_WRITABLE : 0) |
+			 (pte & X86_PTE_DIRTY ? SWAP_DIRTY : 0);
+	}
+	if (task->slot_freed)
+		flags |= SWAP_SLOT_FREED;
+	task->slot_freed = false;
+	emit_swap(in, raw, EVENT_SWAP_IN, event_mm(in, raw, task), GET(raw, ADDR), flags);
+}
+
 static void on_unmap_one(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
+	uint32_t mm;
+
 	if (!raw->plan->is_return || !HAS(raw, MM) || !HAS(raw, ADDR))
 		return;
 	if (HAS(raw, RET) && !(GET(raw, RET) & 1))
 		return;
-	decide(in, raw, POINT_RECLAIM, LEVEL_PTE, event_mm(in, raw, task),
-	       page_of(in, GET(raw, ADDR)), 1, 0);
+	mm = event_mm(in, raw, task);
+	decide(in, raw, POINT_RECLAIM, LEVEL_PTE, mm, page_of(in, GET(raw, ADDR)), 1, 0);
+	if (in->has_swap)
+		swap_out(in, raw, task, mm);
 }
 
 /* ---- the snapshot ---- */
@@ -1081,10 +1178,10 @@ void interpret_sample(struct interpreter *in, uint64_t time_ns, unsigned int cpu
 /* Events that may be stamped with a task that has already left the CPU. */
 static bool stamped_late(enum role role)
 {
-	const unsigned int late = 1u << ROLE_LOAD_MM | 1u << ROLE_THREAD | 1u << ROLE_TLB_FLUSH |
-				  1u << ROLE_TLBI;
+	const uint64_t late = UINT64_C(1) << ROLE_LOAD_MM | UINT64_C(1) << ROLE_THREAD |
+			      UINT64_C(1) << ROLE_TLB_FLUSH | UINT64_C(1) << ROLE_TLBI;
 
-	_Static_assert(NR_ROLES <= 32, "roles are bits here");
+	_Static_assert(NR_ROLES <= 64, "roles are bits here");
 	return late >> role & 1;
 }
 
@@ -1233,10 +1330,27 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 			decide(in, raw, POINT_AGE, LEVEL_PTE, event_mm(in, raw, task),
 			       page_of(in, GET(raw, ADDR)), 1, EVENT_MAYBE);
 		break;
+	case ROLE_SWAP_IN:
+		on_swap_in(in, raw, task);
+		break;
+	case ROLE_SWAP_WRITE:
+		on_swap_write(in, raw, task);
+		break;
+	case ROLE_WRITE_FOLIO:
+		if (!in->has_swap_write && (!HAS(raw, FLAGS) || GET(raw, FLAGS) & WRITE_ANON))
+			on_swap_write(in, raw, task);
+		break;
+	case ROLE_SWAP_ADD:
+		if (HAS(raw, FOLIO))
+			task->reclaim.added = GET(raw, FOLIO);
+		break;
+	case ROLE_SWAP_FREE:
+		if (task->fault.active && HAS(raw, RET) && GET(raw, RET) & 1)
+			task->slot_freed = true;
+		break;
 	case ROLE_FORK:
 	case ROLE_BEGIN_EXEC:
 	case ROLE_GATHER_FLUSH:
-	case ROLE_NOTED:
 	case ROLE_SKIP:
 	case NR_ROLES:
 		break;
@@ -1293,6 +1407,14 @@ int interpret_end(struct interpreter *in, uint64_t time_ns)
 const struct interpret_counts *interpret_counts(const struct interpreter *in)
 {
 	return &in->counts;
+}
+
+bool interpret_sees_swap(const struct interpreter *in)
+{
+	return decoder_has(in->decoder, ROLE_SWAP_IN, 1) &&
+	       decoder_has(in->decoder, ROLE_UNMAP_ONE, 1) &&
+	       (decoder_has(in->decoder, ROLE_SWAP_WRITE, 0) ||
+		decoder_has(in->decoder, ROLE_WRITE_FOLIO, 0));
 }
 
 bool interpret_sees(const struct interpreter *in, enum point point)

@@ -86,6 +86,12 @@ const struct interpret_counts *interpret_counts(const struct interpreter *in);
  */
 bool interpret_sees(const struct interpreter *in, enum point point);
 
+/*
+ * Whether the recording has what dirty pages are followed by: swap-ins, reclaim's unmaps and writes
+ * to swap (EVENT_SWAP_*). Only then are these events made.
+ */
+bool interpret_sees_swap(const struct interpreter *in);
+
 /* Whether anything in the recording can reach POINT. */
 bool interpret_feeds(const struct interpreter *in, enum point point);
 

@@ -9,6 +9,7 @@
  *	interpret.c, identity.c     raw events -> normalised ones (schema/event.h): who, where, what
  *	engine.c, pages.c, tlb.c    normalised events -> counts, bounds and exposures per policy
  *	                            (its parts are listed in engine.c)
+ *	dirty.c                     normalised events -> pages that swap writes, by kernel
  *	heat.c                      the same -> where and when decisions fell
  *	policies.c, policies/       what each policy does
  *	plugin.c                    the same from a shared object
@@ -50,6 +51,9 @@ static void usage(FILE *out)
 	      "      --access SYSTEM:EVENT:FIELD[:r|w]\n"
 	      "                      events that tell an access each; may be repeated\n"
 	      "      --samples FILE  accesses as text of perf script -F tid,cpu,time,event,addr\n"
+	      "      --dirty-share SHARE\n"
+	      "                      of the swapped-in pages whose later writes nothing shows, how many\n"
+	      "                      are written, 0 to 1 (default: by the writes to swapped-out pages)\n"
 	      "      --dump          print every recorded event, one a line, and what was lost\n"
 	      "      --list-policies, --help-policy=NAME, --list-costs\n"
 	      "  -h, --help, -V, --version\n"
@@ -199,7 +203,16 @@ out:
 }
 
 enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS,
-       OPT_TLB, OPT_SAMPLES, OPT_ACCESS };
+       OPT_TLB, OPT_SAMPLES, OPT_ACCESS, OPT_DIRTY_SHARE };
+
+static int read_share(const char *text, double *share)
+{
+	char *end;
+
+	errno = 0;
+	*share = strtod(text, &end);
+	return end == text || *end || errno || !(*share >= 0 && *share <= 1) ? -EINVAL : 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -215,12 +228,13 @@ int main(int argc, char **argv)
 		{"tlb", required_argument, NULL, OPT_TLB},
 		{"samples", required_argument, NULL, OPT_SAMPLES},
 		{"access", required_argument, NULL, OPT_ACCESS},
+		{"dirty-share", required_argument, NULL, OPT_DIRTY_SHARE},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
 	char *accesses[16];
-	struct replay_options options = {.stop = &stop, .accesses = accesses};
+	struct replay_options options = {.stop = &stop, .accesses = accesses, .dirty_share = -1};
 	struct tlb_geometry tlb;
 	const char *output = "results.db";
 	bool append = false, dumping = false;
@@ -268,6 +282,12 @@ int main(int argc, char **argv)
 				goto out;
 			}
 			accesses[options.nr_accesses++] = optarg;
+			break;
+		case OPT_DIRTY_SHARE:
+			if (read_share(optarg, &options.dirty_share)) {
+				msg_error("--dirty-share %s: a number from 0 to 1 is wanted", optarg);
+				goto out;
+			}
 			break;
 		case OPT_DUMP:
 			dumping = true;

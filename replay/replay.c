@@ -10,6 +10,7 @@
 #include "common/msg.h"
 #include "common/param.h"
 #include "replay/decode.h"
+#include "replay/dirty.h"
 #include "replay/interpret.h"
 #include "replay/plugin.h"
 #include "replay/policy.h"
@@ -187,6 +188,7 @@ struct run {
 	struct decoder *decoder;
 	struct interpreter *interpreter;
 	struct engine *engine;
+	struct dirty *dirty; /* NULL: the recording has nothing of swap */
 	struct heat *heat;
 	struct results *results;
 	uint64_t *cpu_events;
@@ -206,6 +208,10 @@ static void sink_event(void *context, const struct tlb_event *event)
 {
 	struct run *run = context;
 
+	if (run->dirty)
+		dirty_event(run->dirty, event);
+	if (event_of_swap(event))
+		return;
 	engine_event(run->engine, event);
 	if (heat_event(run->heat, event))
 		run->failed = true;
@@ -321,6 +327,8 @@ static int read_events(struct run *run, const struct replay_options *options,
 		ret = interpret_end(run->interpreter, input->last_ns);
 	if (!ret)
 		ret = engine_end(run->engine, input->last_ns);
+	if (!ret && run->dirty)
+		ret = dirty_end(run->dirty, input->last_ns);
 	if (!ret && run->failed)
 		ret = -ENOMEM;
 	if (ret == -ENOMEM)
@@ -408,7 +416,18 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	run.heat = heat_new(shift);
 	run.interpreter = interpreter_new(run.trace, run.decoder, arch, &sink);
 	run.cpu_events = calloc(trace_info(run.trace)->nr_entries + 1, sizeof(*run.cpu_events));
-	if (!run.engine || !run.heat || !run.interpreter || !run.cpu_events) {
+	bool swap = run.interpreter && interpret_sees_swap(run.interpreter);
+	if (swap)
+		run.dirty = dirty_new(&(struct dirty_config){
+			.page_shift = shift,
+			.hardware_always = arch == ARCH_X86,
+			.sees_slots = decoder_has(run.decoder, ROLE_SWAP_ADD, 0),
+			.dirty_share = options->dirty_share,
+			.context = results,
+			.mm = results_dirty_mm,
+		});
+	if (!run.engine || !run.heat || !run.interpreter || !run.cpu_events ||
+	    (swap && !run.dirty)) {
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
 		ret = -ENOMEM;
 		goto out;
@@ -426,6 +445,8 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	input.decoder = run.decoder;
 	input.interpreter = run.interpreter;
 	input.engine = run.engine;
+	input.dirty = run.dirty;
+	input.dirty_share = options->dirty_share;
 	input.heat = run.heat;
 	input.cpu_events = run.cpu_events;
 	ret = results_trace(results, &input, &rerr);
@@ -436,6 +457,7 @@ out:
 	samples_close(run.samples);
 	interpreter_free(run.interpreter);
 	engine_free(run.engine);
+	dirty_free(run.dirty);
 	heat_free(run.heat);
 	decoder_free(run.decoder);
 	trace_close(run.trace);

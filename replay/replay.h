@@ -20,6 +20,7 @@ struct replay_options {
 	const char *samples;             /* accesses as text of perf script; NULL: none */
 	char *const *accesses;           /* "SYSTEM:EVENT:FIELD[:r|w]", nr_accesses of them */
 	size_t nr_accesses;
+	double dirty_share;              /* see replay/dirty.h; negative: from the recording */
 	volatile sig_atomic_t *stop;     /* becomes non-zero when the user wants out */
 };
 

@@ -31,7 +31,7 @@ struct results {
 	sqlite3 *db;
 	char *path, *building; /* building: name while it is not whole; NULL when appending */
 	bool append, begun, committed;
-	sqlite3_stmt *page, *stale, *flush_mm, *mm, *fact;
+	sqlite3_stmt *page, *stale, *flush_mm, *mm, *fact, *dirty_mm;
 	uint64_t facts;
 	int error; /* first SQLite error of a call that could not report it */
 	char error_text[256];
@@ -282,7 +282,8 @@ static void drop_statements(struct results *r)
 	sqlite3_finalize(r->flush_mm);
 	sqlite3_finalize(r->mm);
 	sqlite3_finalize(r->fact);
-	r->page = r->stale = r->flush_mm = r->mm = r->fact = NULL;
+	sqlite3_finalize(r->dirty_mm);
+	r->page = r->stale = r->flush_mm = r->mm = r->fact = r->dirty_mm = NULL;
 }
 
 void results_free(struct results *r)
@@ -307,6 +308,8 @@ int results_trace_begin(struct results *r, struct results_error *err)
 	    "CREATE TEMP TABLE stale_rows(policy, mm, page, entries);"
 	    "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
 	    "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
+	    "DROP TABLE IF EXISTS temp.dirty_mm_rows;"
+	    "CREATE TEMP TABLE dirty_mm_rows(mm, swap_ins, writable, writes, low, estimate, high);"
 	    "CREATE TEMP TABLE mm_rows(mm, pointer, tid, comm, origin, first_ns, last_ns, pages);");
 	/*
 	 * One transaction for all recordings of a run; it locks nothing before its first row is
@@ -321,6 +324,7 @@ int results_trace_begin(struct results *r, struct results_error *err)
 	r->mm = insert_into(r, "temp.mm_rows", 8);
 	r->fact = insert_into(r, "temp.fact_rows", 2);
 	r->facts = 0;
+	r->dirty_mm = insert_into(r, "temp.dirty_mm_rows", 7);
 	return r->error ? fail(r, err) : 0;
 }
 
@@ -371,6 +375,14 @@ void results_fact(void *context, const char *line, size_t size)
 	if (size && ++r->facts <= MAX_FACT_ROWS)
 		put(r, r->fact, "tt", line, key, blank ? blank + 1 : line + key,
 		    blank ? size - key - 1 : 0);
+}
+
+void results_dirty_mm(void *context, const struct dirty_mm *mm)
+{
+	struct results *r = context;
+
+	put(r, r->dirty_mm, "iiiiddd", (int64_t)mm->mm, (int64_t)mm->swap_ins, (int64_t)mm->made,
+	    (int64_t)mm->writes, mm->unwritten.low, mm->unwritten.estimate, mm->unwritten.high);
 }
 
 /* ---- one recording ---- */
@@ -1113,6 +1125,103 @@ static void write_cost_items(struct job *j)
 	sqlite3_finalize(stmt);
 }
 
+/* What the policies would do at the faults that a kernel without dbm takes more. */
+static void write_dirty_flushes(struct job *j, int64_t first_policy)
+{
+	const struct dirty_result *d = dirty_result(j->in->dirty);
+	const struct dirty_bound *b = &d->outcome[MKWRITE_CLEAN][DBM_OFF].extra_faults;
+	sqlite3_stmt *stmt = insert_into(j->r, "dirty_flush", 7);
+
+	for (unsigned int p = 0; b->high > 0 && p < j->in->nr_policies; p++) {
+		const struct policy *policy = j->in->policies[p].policy;
+		enum scope scope = policy->table[POINT_DIRTY_UP][LEVEL_PTE].act[0].scope;
+		double n = scope != SCOPE_NONE;
+
+		if (policy->hooked & POINT_BIT(POINT_DIRTY_UP)) {
+			note(j, "left out", j->in->policies[p].spec, 0,
+			     "v_dirty_flush: where it flushes at dirty_up depends on more than its "
+			     "table");
+			continue;
+		}
+		put(j->r, stmt, "isssddd", first_policy + p, mkwrite_name(MKWRITE_CLEAN),
+		    dbm_name(DBM_OFF), scope_name(scope), n * b->low, n * b->estimate,
+		    n * b->high);
+	}
+	sqlite3_finalize(stmt);
+}
+
+/* What was recorded of swap, and what the four kernels would have made of it. */
+static void write_dirty(struct job *j)
+{
+	const struct dirty_result *d = dirty_result(j->in->dirty);
+	sqlite3_stmt *stmt = insert_into(j->r, "swap", 15);
+	char sql[256];
+
+	put(j->r, stmt, "iiiiiiiiiiiiiss", j->trace, (int64_t)d->swap_ins,
+	    (int64_t)d->swap_in_writes, (int64_t)d->made, (int64_t)d->made_dirty,
+	    (int64_t)d->unmapped, (int64_t)d->shared, (int64_t)d->not_anon, (int64_t)d->writes,
+	    (int64_t)d->writes_unplaced, (int64_t)d->missing_writes, (int64_t)d->upgrades,
+	    (int64_t)d->silent, d->mkwrite < 0 ? NULL : mkwrite_name((unsigned int)d->mkwrite),
+	    d->dbm < 0 ? NULL : dbm_name((unsigned int)d->dbm));
+	sqlite3_finalize(stmt);
+	stmt = insert_into(j->r, "dirty", 13);
+	for (unsigned int m = 0; m < NR_MKWRITE; m++)
+		for (unsigned int h = 0; h < NR_DBM; h++) {
+			const struct dirty_outcome *o = &d->outcome[m][h];
+			bool told = d->mkwrite >= 0 && (d->mkwrite != (int)m || d->dbm >= 0);
+
+			put(j->r, stmt, "issnddddddddd", j->trace, mkwrite_name(m), dbm_name(h),
+			    (int)told, (int64_t)(d->mkwrite == (int)m && d->dbm == (int)h),
+			    o->writes.low, o->writes.estimate, o->writes.high, o->unwritten.low,
+			    o->unwritten.estimate, o->unwritten.high, o->extra_faults.low,
+			    o->extra_faults.estimate, o->extra_faults.high);
+		}
+	sqlite3_finalize(stmt);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO dirty_mm SELECT %" PRId64 ", * FROM temp.dirty_mm_rows ORDER BY mm",
+		 j->trace);
+	run(j->r, sql);
+	write_dirty_flushes(j, one_number(j->r, "SELECT min(id) FROM policies WHERE trace = "
+						"(SELECT max(id) FROM traces)"));
+}
+
+static void write_dirty_notes(struct job *j)
+{
+	const struct dirty_result *d = dirty_result(j->in->dirty);
+
+	if (d->writes_unplaced)
+		note(j, "unplaced", "swap writes", (int64_t)d->writes_unplaced,
+		     "writes to swap of pages that were not seen unmapped just before; taken to be "
+		     "the same under every kernel");
+	if (d->missing_writes)
+		note(j, "unplaced", "swap writes missing", (int64_t)d->missing_writes,
+		     "pages that reclaim unmapped and had to write, and no write was seen before they "
+		     "came back or the recording ended");
+	if (d->unknown_before)
+		note(j, "unknown", "pages", (int64_t)d->unknown_before,
+		     "reclaimed pages whose last fault came before the recording: they are in the "
+		     "bounds of what other kernels write");
+	if (d->unknown_entries)
+		note(j, "unknown", "swap-ins", (int64_t)d->unknown_entries,
+		     "swap-ins for a read whose entry was not recorded, or cannot be read for this "
+		     "architecture");
+	if (!decoder_has(j->in->decoder, ROLE_SWAP_ADD, 0))
+		note(j, "unseen", "add_to_swap", 0,
+		     "not recorded: a page is taken to keep its copy in swap while it is in memory, in "
+		     "the estimate (a fast device, as zram, keeps none)");
+	if (j->in->dirty_share < 0)
+		note(j, "assumed", "later writes", 0,
+		     "swapped-in pages whose later writes nothing shows are taken to be written as "
+		     "often as pages that are swapped out, in the estimate");
+	else
+		note(j, "assumed", "later writes", 0,
+		     "of the swapped-in pages whose later writes nothing shows, the share given is "
+		     "taken to be written, in the estimate");
+	note(j, "unseen", "mkwrite elsewhere", 0,
+	     "migration, NUMA hinting, mprotect and splits make writable entries too; only swap-ins "
+	     "are recorded and counted");
+}
+
 int results_trace(struct results *r, const struct results_input *input, struct results_error *err)
 {
 	struct job j = {.r = r, .in = input, .info = trace_info(input->trace),
@@ -1129,6 +1238,10 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 	write_policies(&j);
 	write_selfcheck(&j);
 	write_notes(&j);
+	if (input->dirty) {
+		write_dirty(&j);
+		write_dirty_notes(&j);
+	}
 	sqlite3_finalize(j.notes);
 	return r->error ? fail(r, err) : 0;
 }

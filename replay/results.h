@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "replay/decode.h"
+#include "replay/dirty.h"
 #include "replay/engine.h"
 #include "replay/heat.h"
 #include "replay/interpret.h"
@@ -51,6 +52,7 @@ void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned 
 		      unsigned int scope, const struct bound *flushes);
 void results_mm(void *context, const struct mm_identity *mm, uint64_t pages);
 void results_fact(void *context, const char *line, size_t size);
+void results_dirty_mm(void *context, const struct dirty_mm *mm);
 
 /* Everything about one replayed recording. */
 struct results_input {
@@ -59,6 +61,8 @@ struct results_input {
 	const struct interpreter *interpreter;
 	const struct engine *engine;
 	const struct heat *heat;
+	const struct dirty *dirty;      /* NULL: the recording has nothing of swap */
+	double dirty_share;             /* as given; negative: not */
 	const struct policy_instance *policies;
 	unsigned int nr_policies;
 	const struct cost_preset *cost; /* NULL: none fits, costs are left out */

@@ -56,7 +56,11 @@ enum role {
 	ROLE_UNMAP_ONE,   /* try_to_unmap_one */
 	ROLE_AGE_ONE,     /* folio_referenced_one */
 	ROLE_ACCESS,      /* an event of a user's program that tells an access; see hostfacts.h */
-	ROLE_NOTED,       /* understood, counted, and fed to nothing yet */
+	ROLE_SWAP_IN,     /* do_swap_page */
+	ROLE_SWAP_WRITE,  /* swap_writepage */
+	ROLE_SWAP_ADD,    /* add_to_swap: a page without a copy in swap gets a slot */
+	ROLE_SWAP_FREE,   /* folio_free_swap: a page's copy in swap is given up */
+	ROLE_WRITE_FOLIO, /* mm_vmscan_write_folio */
 	NR_ROLES
 };
 
@@ -89,6 +93,8 @@ enum slot {
 	SLOT_ASID,    /* mm->context.id */
 	SLOT_COMM,    /* offset of a comm: next, child's, own (text, 16 bytes) */
 	SLOT_TEXT,    /* text to the end of the record (print's buf) */
+	SLOT_FOLIO,   /* struct folio (or page) pointer: tells pages apart while they are reclaimed */
+	SLOT_MAPPING, /* folio->mapping: bit 0 is set for private memory (PAGE_MAPPING_ANON) */
 	NR_SLOTS
 };
 

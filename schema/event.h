@@ -19,6 +19,9 @@ enum event_kind {
 	EVENT_IDLE,     /* cpu now runs the idle task or a kernel thread; it keeps its mm, lazily */
 	EVENT_MM_END,   /* the address space is gone */
 	EVENT_LOST,     /* events are missing on cpu: what it runs is unknown until the next load */
+	EVENT_SWAP_IN,  /* do_swap_page mapped (mm, addr); flags: SWAP_* */
+	EVENT_SWAP_OUT, /* reclaim unmapped (mm, addr); flags: SWAP_* */
+	EVENT_SWAP_WRITE, /* the page that was (mm, addr) is written to swap; mm 0: some page is */
 };
 
 enum {
@@ -32,6 +35,18 @@ enum {
 	EVENT_SAMPLED = 1 << 6,  /* access: one of a sample, most are not recorded */
 	/* the point was reached, but whether there was anything to flush is open */
 	EVENT_MAYBE = 1 << 7,
+};
+
+/* Flags of the three swap events, which take none of the above but EVENT_WRITE. */
+enum {
+	SWAP_PTE_KNOWN = 1 << 1, /* in: the next two are known */
+	SWAP_WRITABLE = 1 << 2,  /* in: the new PTE may be written */
+	SWAP_DIRTY = 1 << 3,     /* in: it counts as written */
+	SWAP_SLOT_FREED = 1 << 4, /* in: the page's copy in swap was given up */
+	SWAP_NOT_ANON = 1 << 1,  /* out: of a file or shared memory; swap is not where it goes */
+	SWAP_ANON = 1 << 2,      /* out: private memory. Neither: the recording cannot tell */
+	SWAP_SLOT_NEW = 1 << 3,  /* out: had no copy in swap: it must be written, dirty or not */
+	SWAP_SHARED = 1 << 4,    /* out: a further mapping of the page unmapped last */
 };
 
 /*
@@ -57,5 +72,11 @@ struct tlb_event {
 	uint8_t flags;
 	struct event_sureness sure;
 };
+
+/* Events of swap are for replay/dirty.h alone. */
+static inline int event_of_swap(const struct tlb_event *event)
+{
+	return event->kind >= EVENT_SWAP_IN;
+}
 
 #endif

@@ -136,6 +136,34 @@ CREATE TABLE selfcheck(trace INTEGER NOT NULL REFERENCES traces(id), policy TEXT
 CREATE TABLE verdicts(policy INTEGER NOT NULL REFERENCES policies(id), verdict TEXT NOT NULL,
   witness TEXT, unseen INTEGER);     -- unseen: decision points of the policy that nothing shows
 
+-- Dirty pages (replay/dirty.h), of recordings that have do_swap_page, try_to_unmap_one and the writes to
+-- swap. A folio that is written at once counts as one page.
+CREATE TABLE swap(trace INTEGER NOT NULL REFERENCES traces(id),
+  swap_ins INTEGER NOT NULL,         -- pages that do_swap_page mapped
+  for_write INTEGER NOT NULL,        -- of these, in a write fault
+  writable INTEGER NOT NULL,         -- of these, in a read fault, with a writable entry
+  dirty INTEGER NOT NULL,            -- of writable, those that counted as written at once
+  unmapped INTEGER NOT NULL,         -- private pages that reclaim unmapped
+  shared INTEGER NOT NULL,           -- further mappings of these
+  not_private INTEGER NOT NULL,      -- pages of files and shared memory that reclaim unmapped
+  writes INTEGER NOT NULL,           -- pages written to swap
+  writes_unplaced INTEGER NOT NULL,  -- of these, not told which page
+  writes_missing INTEGER NOT NULL,   -- pages that had to be written and were not seen to be
+  upgrades INTEGER NOT NULL,         -- of writable, made dirty by a write fault: no dbm
+  silent INTEGER NOT NULL,           -- of writable, found dirty without one: dbm
+  mkwrite TEXT, dbm TEXT);           -- of the recorded kernel: dirty, clean; on, off; NULL: not told
+CREATE TABLE dirty(trace INTEGER NOT NULL REFERENCES traces(id), mkwrite TEXT NOT NULL,
+  dbm TEXT NOT NULL, recorded INTEGER, -- 1: the recorded kernel; NULL: not told
+  writes_low REAL NOT NULL, writes REAL NOT NULL, writes_high REAL NOT NULL,
+  unwritten_low REAL NOT NULL, unwritten REAL NOT NULL, unwritten_high REAL NOT NULL,
+  extra_faults_low REAL NOT NULL, extra_faults REAL NOT NULL, extra_faults_high REAL NOT NULL);
+CREATE TABLE dirty_mm(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT NULL,
+  swap_ins INTEGER NOT NULL, writable INTEGER NOT NULL, writes INTEGER NOT NULL,
+  unwritten_low REAL NOT NULL, unwritten REAL NOT NULL, unwritten_high REAL NOT NULL);
+CREATE TABLE dirty_flush(policy INTEGER NOT NULL REFERENCES policies(id), mkwrite TEXT NOT NULL,
+  dbm TEXT NOT NULL, scope TEXT NOT NULL, flushes_low REAL NOT NULL, flushes REAL NOT NULL,
+  flushes_high REAL NOT NULL);
+
 -- The interface ---------------------------------------------------------------------------------
 
 -- What each policy would have flushed. decisions: times the point was reached (estimate); flushes:
@@ -282,3 +310,36 @@ CREATE VIEW v_param AS
   SELECT t.trace, p.policy, a.name, a.value, a.unit, a.origin
   FROM policy_params a JOIN policies p ON p.id = a.policy JOIN traces t ON t.id = p.trace
   ORDER BY t.id, p.id, a.name;
+
+-- What a recording shows of swap. bytes: of writes.
+CREATE VIEW v_swap AS
+  SELECT t.trace, s.swap_ins, s.for_write, s.writable, s.dirty, s.unmapped, s.shared, s.not_private,
+         s.writes, s.writes * t.page_bytes AS bytes, s.writes_unplaced, s.writes_missing, s.upgrades,
+         s.silent, s.mkwrite, s.dbm
+  FROM swap s JOIN traces t ON t.id = s.trace
+  ORDER BY t.id;
+
+-- What each kind of kernel would have written to swap, and avoided of what was recorded (negative: it
+-- would have written more). unwritten: pages made dirty by a read fault and never written after it.
+CREATE VIEW v_dirty AS
+  SELECT t.trace, d.mkwrite, d.dbm, d.recorded, d.writes_low, d.writes, d.writes_high,
+         d.writes * t.page_bytes AS bytes, s.writes - d.writes_high AS avoided_low,
+         s.writes - d.writes AS avoided, s.writes - d.writes_low AS avoided_high,
+         d.unwritten_low, d.unwritten, d.unwritten_high, d.extra_faults_low, d.extra_faults,
+         d.extra_faults_high
+  FROM dirty d JOIN traces t ON t.id = d.trace JOIN swap s ON s.trace = d.trace
+  ORDER BY t.id, d.mkwrite DESC, d.dbm DESC;
+
+-- What the extra faults would have flushed, under each policy.
+CREATE VIEW v_dirty_flush AS
+  SELECT t.trace, p.policy, f.mkwrite, f.dbm, f.scope, f.flushes_low, f.flushes, f.flushes_high
+  FROM dirty_flush f JOIN policies p ON p.id = f.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, f.mkwrite DESC, f.dbm DESC, f.scope;
+
+-- Which processes have swapped-in pages that count as written, or would under mkwrite=dirty, and are not.
+CREATE VIEW v_dirty_process AS
+  SELECT t.trace, d.mm, m.comm, m.tid, d.swap_ins, d.writable, d.writes, d.unwritten_low, d.unwritten,
+         d.unwritten_high
+  FROM dirty_mm d JOIN traces t ON t.id = d.trace
+  LEFT JOIN mms m ON m.trace = t.id AND m.mm = d.mm
+  ORDER BY t.id, d.unwritten DESC, d.mm;
