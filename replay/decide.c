@@ -105,6 +105,7 @@ static void flush_all_of(struct engine *e, struct mm *mm, unsigned int policy, b
 		close_mm(e, mm, policy, ENDED_FLUSH, time_ns);
 		return;
 	}
+	residency_make_unseen(e, mm, mm->policy[policy].flush_seq);
 	for (uint32_t i = 0; i < mm->nr_residences; i++)
 		if (bit(e->scratch, residence_at(e, mm, i)->cpu))
 			flush_mm_on(e, mm, policy, residence_at(e, mm, i), time_ns);
@@ -150,6 +151,7 @@ static void apply(struct engine *e, unsigned int policy, const struct tlb_event 
 	if (act->scope != SCOPE_MASK || act->flags & ACT_SET)
 		return;
 	/* CPUs that were not interrupted see the mm's new generation when they come back to it. */
+	residency_make_unseen(e, mm, mm->policy[policy].flush_seq);
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
 		struct residence *r = residence_at(e, mm, i);
 
@@ -196,6 +198,9 @@ static enum scope resolve_mask(const struct engine *e, unsigned int policy,
 			dropped[w] |= mm->loaded[w] & e->lazy[w];
 	}
 	targets->low = targets->estimate = count_bits(e, reached);
+	for (unsigned int cpu = 0; blind_end(e, mm) == FOREVER && cpu < e->config.nr_cpus; cpu++)
+		targets->high += cpu != event->cpu && blind_until(e, mm, cpu) == FOREVER &&
+				 !bit(mm->loaded, cpu);
 	if (others)
 		return SCOPE_MASK;
 	return here ? SCOPE_LOCAL : SCOPE_NONE;
@@ -294,6 +299,8 @@ static void leave_behind(struct engine *e, unsigned int policy, const struct tlb
 	}
 	range_visit(e, event->mm, event->addr, event->point == POINT_EXIT ? 0 : event->pages,
 		    visit_leave, &leave);
+	if (at->mm->older && leave.kind == STALE_UNSAFE && !in->result.unsafe.seen)
+		leave_unseen(e, &leave);
 	if (leave.entries) {
 		if (in->forever == 0)
 			in->forever_first_ns = event->time_ns;

@@ -54,6 +54,8 @@ struct mm_row {
 struct mm {
 	char *residences;
 	uint32_t nr_residences, max_residences;
+	uint64_t born_seq;    /* ordinal of its first event */
+	bool older;           /* than the recording */
 	uint32_t leaves, nr_leaves;
 	uint64_t pages;
 	uint64_t *loaded;     /* bitmap: CPUs that have it loaded */
@@ -91,7 +93,12 @@ struct exposure {
 
 struct cpu {
 	uint32_t mm;
-	bool lazy, unsure;
+	/*
+	 * Ordinals until which it may have had any mm loaded: any older than the recording, until it
+	 * first showed one; any at all, until it showed one after a loss (0: none was lost). FOREVER:
+	 * it has not yet.
+	 */
+	uint64_t hidden_until, lost_until;
 };
 
 /* Decisions by page, until they are handed on. */
@@ -124,10 +131,10 @@ struct engine {
 	unsigned int words;
 	uint64_t seq;
 	struct cpu *cpus;
-	uint64_t *lazy, *unsure, *scratch, *stale, *holders, *view_set, *everyone, *covered,
+	uint64_t *lazy, *scratch, *stale, *holders, *view_set, *everyone, *covered,
 		*reached, *asked;
 	unsigned int asking; /* the policy whose hook runs */
-	bool any_unsure;
+	uint64_t hidden_end, lost_end; /* the latest of all CPUs */
 	struct mm **mms;
 	size_t nr_mms;
 	struct pages pages;

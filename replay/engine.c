@@ -95,7 +95,7 @@ struct engine *engine_new(const struct engine_config *config)
 			    config->nr_policies * sizeof(((struct residence *)NULL)->policy[0]);
 	e->homes = calloc(e->config.nr_cpus, sizeof(*e->homes));
 	e->cpus = calloc(e->config.nr_cpus, sizeof(*e->cpus));
-	e->lazy = calloc((size_t)e->words * 13, sizeof(uint64_t));
+	e->lazy = calloc((size_t)e->words * 12, sizeof(uint64_t));
 	e->counts_mask = (1u << 12) - 1;
 	e->counts = calloc(e->counts_mask + 1, sizeof(*e->counts));
 	pages_init(&e->pages, config->nr_policies);
@@ -106,8 +106,7 @@ struct engine *engine_new(const struct engine_config *config)
 	}
 	if (!e->cpus || !e->lazy || !e->counts || !e->homes)
 		goto fail;
-	e->unsure = e->lazy + e->words;
-	e->scratch = e->unsure + e->words;
+	e->scratch = e->lazy + e->words;
 	e->stale = e->scratch + e->words;
 	e->holders = e->stale + e->words;
 	e->view_set = e->holders + e->words;
@@ -119,6 +118,9 @@ struct engine *engine_new(const struct engine_config *config)
 	e->asked = e->since.noted + e->words;
 	e->view.set = e->asked;
 	e->time_width_ns = 1000000;
+	e->hidden_end = FOREVER;
+	for (unsigned int i = 0; i < e->config.nr_cpus; i++)
+		e->cpus[i].hidden_until = FOREVER;
 	for (unsigned int i = 0; i < config->nr_policies; i++)
 		if (instance_init(e, &e->instances[i], &config->policies[i]))
 			goto fail;
@@ -334,11 +336,8 @@ static void on_load(struct engine *e, const struct tlb_event *event)
 	if (e->tlb && cpu->mm != event->mm)
 		tlb_switch(e->tlb, event->cpu, e->seq);
 	cpu->mm = event->mm;
-	cpu->lazy = false;
-	if (bit(e->unsure, event->cpu))
-		residency_suspect(e, event->cpu);
+	residency_shown(e, event->cpu);
 	set_bit(e->lazy, event->cpu, false);
-	set_bit(e->unsure, event->cpu, false);
 	for (unsigned int p = 0; p < e->config.nr_policies; p++)
 		set_bit(e->instances[p].dropped, event->cpu, false);
 	if (!bit(mm->loaded, event->cpu))
@@ -355,7 +354,6 @@ static void on_idle(struct engine *e, const struct tlb_event *event)
 	struct mm *mm = mm_find(e, e->cpus[event->cpu].mm);
 	struct residence *r;
 
-	e->cpus[event->cpu].lazy = true;
 	set_bit(e->lazy, event->cpu, true);
 	r = mm ? residence_make(e, mm, event->cpu) : NULL;
 	if (r && r->ran_until == FOREVER)
@@ -500,8 +498,10 @@ void engine_event(void *engine, const struct tlb_event *event)
 		break;
 	case EVENT_LOST:
 		e->lost_seq = e->seq;
-		set_bit(e->unsure, event->cpu, true);
-		e->any_unsure = true;
+		residency_lost(e, event->cpu);
+		break;
+	case EVENT_OLDER:
+		residency_older(e, event->mm);
 		break;
 	case EVENT_SWAP_IN: /* these three: replay/dirty.h */
 	case EVENT_SWAP_OUT:

@@ -30,6 +30,7 @@
 #include <stdlib.h>
 
 #include "replay/longest.h"
+#include "replay/residency.h"
 
 /* So many notes of one CPU are worth a pass over the records, after which they can go. */
 #define MAX_NOTES 4096
@@ -89,6 +90,19 @@ void find_homes(struct engine *e, const struct mm *mm)
 	e->since.to = 0;
 }
 
+/* Whether CHANGE came after SEQ; the same answer holds for all ordinals in [*FROM, *TO). */
+static inline bool since_then(uint64_t seq, uint64_t change, uint64_t *from, uint64_t *to)
+{
+	if (change > seq) {
+		if (change < *to)
+			*to = change;
+		return true;
+	}
+	if (change > *from)
+		*from = change;
+	return false;
+}
+
 /*
  * Which CPUs ran MM after ordinal SEQ, or may have, and which were flushed as a whole after it.
  * Both change at a few ordinals only, so that one answer serves a run of exposures.
@@ -97,25 +111,25 @@ static void find_since(struct engine *e, const struct mm *mm, unsigned int polic
 {
 	uint64_t from = 0, to = FOREVER;
 
-	set_all(e, e->since.ran, true); /* a CPU of which events are missing may have run it */
+	set_all(e, e->since.ran, false);
 	set_all(e, e->since.noted, false);
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
 		const struct residence *r = residence_at(e, mm, i);
 		uint32_t nr = r->policy[policy].nr_notes;
-		uint64_t change[] = {r->ran_until, nr ? r->policy[policy].notes[nr - 1].seq : 0};
 
-		set_bit(e->since.ran, r->cpu, change[0] > seq);
-		set_bit(e->since.noted, r->cpu, change[1] > seq);
-		for (unsigned int k = 0; k < 2; k++) {
-			if (change[k] > seq && change[k] < to)
-				to = change[k];
-			if (change[k] <= seq && change[k] > from)
-				from = change[k];
-		}
+		if (since_then(seq, r->ran_until, &from, &to))
+			set_bit(e->since.ran, r->cpu, true);
+		if (since_then(seq, nr ? r->policy[policy].notes[nr - 1].seq : 0, &from, &to))
+			set_bit(e->since.noted, r->cpu, true);
 	}
-	/* Nor is it known what a CPU has run since its events were lost, whatever it ran before. */
-	for (unsigned int w = 0; e->any_unsure && w < e->words; w++)
-		e->since.ran[w] |= e->unsure[w];
+	/* A CPU of which nothing is known may have run it, whatever it ran before. */
+	if (blind_end(e, mm) <= seq) {
+		since_then(seq, blind_end(e, mm), &from, &to);
+	} else {
+		for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
+			if (since_then(seq, blind_until(e, mm, cpu), &from, &to))
+				set_bit(e->since.ran, cpu, true);
+	}
 	e->since.from = from;
 	e->since.to = to;
 }
@@ -398,8 +412,9 @@ void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, struct re
 		r->policy[policy].notes = more;
 		r->policy[policy].max_notes = max;
 	}
+	uint64_t blind = blind_until(e, mm, r->cpu);
 	r->policy[policy].notes[r->policy[policy].nr_notes++] =
 		(struct flush_note){.seq = e->seq,
 				    .time_ns = time_ns,
-				    .ran_until = bit(e->unsure, r->cpu) ? FOREVER : r->ran_until};
+				    .ran_until = blind > r->ran_until ? blind : r->ran_until};
 }

@@ -212,6 +212,33 @@ static void run_task(struct interpreter *in, const struct raw_event *raw, struct
 		go_lazy(in, raw, raw->cpu);
 }
 
+/*
+ * MM has shown itself otherwise than by being made: it is older than the recording, as far as that
+ * tells. Returns it.
+ */
+static uint32_t found(struct interpreter *in, const struct raw_event *raw, uint32_t mm)
+{
+	if (mm)
+		emit(in, &(struct tlb_event){.time_ns = raw->time_ns,
+					     .mm = mm,
+					     .cpu = raw->cpu,
+					     .tid = (uint32_t)raw->pid,
+					     .kind = EVENT_OLDER,
+					     .sure = sure});
+	return mm;
+}
+
+/* The living address space at POINTER, which TASK (NULL: who knows) uses. */
+static uint32_t find_mm(struct interpreter *in, const struct raw_event *raw, uint64_t pointer,
+			const struct task *task)
+{
+	uint32_t *at = map_get(&in->id.by_pointer, pointer);
+	uint32_t mm = mm_at(&in->id, pointer, task, raw->time_ns);
+
+	/* Where a dying one is, this is a new one. */
+	return at ? mm : found(in, raw, mm);
+}
+
 /* MM turns out never to have been an address space of its own. */
 static void mm_forget(struct interpreter *in, const struct raw_event *raw, uint32_t number)
 {
@@ -276,16 +303,21 @@ static void bind_pointer(struct interpreter *in, const struct raw_event *raw, st
 		}
 		return;
 	}
-	if (mm && mm->id.pointer)
+	if (mm && mm->id.pointer) {
+		/* An exec: what it installs is new. */
 		task->rebound = true;
-	bind(in, raw, task, mm_at(&in->id, pointer, task, raw->time_ns));
+		bind(in, raw, task, mm_at(&in->id, pointer, task, raw->time_ns));
+		return;
+	}
+	bind(in, raw, task, find_mm(in, raw, pointer, task));
 }
 
 /* The address space of TASK, made up if nothing introduced it. */
 static uint32_t own_mm(struct interpreter *in, const struct raw_event *raw, struct task *task)
 {
 	if (!task->mm && task->kind != TASK_KERNEL)
-		bind(in, raw, task, mm_new(&in->id, MM_PLACEHOLDER, 0, task, raw->time_ns));
+		bind(in, raw, task,
+		     found(in, raw, mm_new(&in->id, MM_PLACEHOLDER, 0, task, raw->time_ns)));
 	return task->mm;
 }
 
@@ -294,7 +326,7 @@ static uint32_t pointer_mm(struct interpreter *in, const struct raw_event *raw, 
 {
 	uint32_t *at = map_get(&in->id.by_pointer, pointer);
 
-	return at ? *at : mm_at(&in->id, pointer, NULL, raw->time_ns);
+	return at ? *at : find_mm(in, raw, pointer, NULL);
 }
 
 /* The address space that RAW names, else its task's own. */
@@ -1134,7 +1166,7 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 					uint32_t mm = mm_new(&in->id, MM_SNAPSHOT, 0, owner,
 							     raw->time_ns);
 
-					if (!mm)
+					if (!found(in, raw, mm))
 						in->failed = true;
 					owner->kind = TASK_USER;
 					task_set_mm(&in->id, owner, mm);

@@ -85,7 +85,7 @@ void testify(const struct engine *e, struct witness *w, const struct tlb_event *
 
 /* The CPUs of SET hold an entry of the page that is stale from now on. */
 static void expose(struct engine *e, const struct leave *c, uint32_t leaf, struct leaf *l,
-		   unsigned int slot, const uint64_t *set)
+		   unsigned int slot, const uint64_t *set, bool likely)
 {
 	struct page_policy *p = &leaf_page(&e->pages, l, slot)->policy[c->policy];
 	struct instance *in = &e->instances[c->policy];
@@ -102,7 +102,7 @@ static void expose(struct engine *e, const struct leave *c, uint32_t leaf, struc
 	x->slot = (uint8_t)slot;
 	x->kind = (uint8_t)c->kind;
 	x->level = c->event->level;
-	x->likely = c->event->sure.estimate;
+	x->likely = likely;
 	x->permission = c->permission;
 	x->deferred = c->deferred;
 	copy_set(e, x->cpus, set);
@@ -123,7 +123,7 @@ void leave_page(struct engine *e, struct leave *c, uint32_t leaf, struct leaf *l
 {
 	struct page_policy *p = &leaf_page(&e->pages, l, slot)->policy[c->policy];
 	const uint64_t *holders = find_candidates(e, c->mm, c->policy, p->flush_seq);
-	uint64_t *stale = e->stale, any = 0;
+	uint64_t *stale = e->stale, any = 0, unseen = 0;
 	uint32_t open;
 
 	for (unsigned int w = 0; w < e->words; w++)
@@ -150,7 +150,29 @@ void leave_page(struct engine *e, struct leave *c, uint32_t leaf, struct leaf *l
 	}
 	if (!any)
 		return;
-	expose(e, c, leaf, l, slot, stale);
+	/* That a CPU held it which was never seen with the mm is possible, not likely. */
+	uint64_t seen = 0;
+	for (unsigned int w = 0; w < e->words; w++) {
+		seen |= e->scratch[w] = stale[w] & c->mm->visited[w];
+		stale[w] &= ~c->mm->visited[w];
+		unseen |= stale[w];
+	}
+	if (seen)
+		expose(e, c, leaf, l, slot, e->scratch, c->event->sure.estimate);
+	if (unseen)
+		expose(e, c, leaf, l, slot, stale, false);
+}
+
+void leave_unseen(struct engine *e, const struct leave *c)
+{
+	const uint64_t *holders = find_candidates(e, c->mm, c->policy, 0);
+	uint64_t any = 0;
+
+	for (unsigned int w = 0; w < e->words; w++)
+		any |= e->stale[w] = holders[w] & ~c->covered[w];
+	if (any)
+		testify(e, &e->instances[c->policy].result.unsafe, c->event, c->event->addr,
+			e->stale);
 }
 
 void visit_leave(struct engine *e, uint32_t leaf, uint16_t slots, void *context)

@@ -26,6 +26,12 @@ void testify(const struct engine *e, struct witness *w, const struct tlb_event *
 void leave_page(struct engine *e, struct leave *c, uint32_t leaf, struct leaf *l,
 		unsigned int slot);
 
+/*
+ * Of an mm older than the recording, pages that no event has shown may be there, too: they count for
+ * the verdict. How many they are is not known.
+ */
+void leave_unseen(struct engine *e, const struct leave *c);
+
 /* The pages whose entries were changed and not flushed everywhere. */
 void visit_leave(struct engine *e, uint32_t leaf, uint16_t slots, void *context);
 

@@ -85,7 +85,9 @@ struct policy_view {
 	/* CPUs that have MM loaded now, lazy ones included, and those of all CPUs that are lazy. */
 	const uint64_t *(*loaded)(const struct policy_view *view, uint32_t mm);
 	const uint64_t *(*lazy)(const struct policy_view *view);
-	/* CPUs that have ever had MM loaded. */
+	/*
+	 * CPUs that have ever had MM loaded, or may have: all, if it is older than the recording.
+	 */
 	const uint64_t *(*visited)(const struct policy_view *view, uint32_t mm);
 	/*
 	 * CPUs that may hold an entry of the page at ADDR (0: any entry of MM) under this policy,

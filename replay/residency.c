@@ -34,6 +34,7 @@ static struct mm *mm_state_new(struct engine *e, uint32_t number)
 		mm->policy[p].holders = mm->loaded + (size_t)(p + 1) * e->words;
 	mm->visited = mm->loaded + (size_t)(e->config.nr_policies + 1) * e->words;
 	mm->leaves = NO_LEAF;
+	mm->born_seq = e->seq;
 	return e->mms[number] = mm;
 }
 
@@ -89,33 +90,70 @@ void forget_holders(const struct engine *e, struct mm *mm)
 		mm->policy[p].holders_known = false;
 }
 
-void residency_suspect(struct engine *e, unsigned int cpu)
+void residency_older(struct engine *e, uint32_t number)
 {
-	for (size_t i = 0; i < e->nr_mms; i++) {
-		struct residence *r = e->mms[i] ? residence_make(e, e->mms[i], cpu) : NULL;
+	struct mm *mm = mm_state_make(e, number);
 
-		if (!r || r->loaded_until == FOREVER)
-			continue;
-		r->loaded_until = r->ran_until = e->seq;
-		e->mms[i]->last_unload = e->seq;
-		forget_holders(e, e->mms[i]);
+	if (!mm)
+		return;
+	mm->older = true;
+	forget_holders(e, mm);
+}
+
+void residency_lost(struct engine *e, unsigned int cpu)
+{
+	if (e->cpus[cpu].lost_until == FOREVER)
+		return;
+	e->cpus[cpu].lost_until = e->lost_end = FOREVER;
+	for (size_t i = 0; i < e->nr_mms; i++)
+		if (e->mms[i])
+			forget_holders(e, e->mms[i]);
+}
+
+void residency_shown(struct engine *e, unsigned int cpu)
+{
+	struct cpu *c = &e->cpus[cpu];
+
+	if (c->hidden_until != FOREVER && c->lost_until != FOREVER)
+		return;
+	if (c->hidden_until == FOREVER)
+		c->hidden_until = e->seq;
+	if (c->lost_until == FOREVER)
+		c->lost_until = e->seq;
+	e->hidden_end = e->lost_end = 0;
+	for (unsigned int i = 0; i < e->config.nr_cpus; i++) {
+		if (e->cpus[i].hidden_until > e->hidden_end)
+			e->hidden_end = e->cpus[i].hidden_until;
+		if (e->cpus[i].lost_until > e->lost_end)
+			e->lost_end = e->cpus[i].lost_until;
 	}
+}
+
+void residency_make_unseen(struct engine *e, struct mm *mm, uint64_t flush_seq)
+{
+	if (blind_end(e, mm) <= flush_seq)
+		return;
+	for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
+		if (blind_until(e, mm, cpu) > flush_seq)
+			residence_make(e, mm, cpu);
 }
 
 void find_holders(const struct engine *e, const struct mm *mm, unsigned int policy, uint64_t seq,
 		  uint64_t *set)
 {
+	bool blind = blind_end(e, mm) > seq;
+
 	set_all(e, set, false);
+	for (unsigned int cpu = 0; blind && cpu < e->config.nr_cpus; cpu++)
+		set_bit(set, cpu, blind_until(e, mm, cpu) > seq);
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
 		const struct residence *r = residence_at(e, mm, i);
-		uint64_t own = r->policy[policy].flush_seq;
+		uint64_t own = r->policy[policy].flush_seq, until = r->loaded_until;
 
-		if (r->loaded_until > (own > seq ? own : seq))
-			set_bit(set, r->cpu, true);
+		if (blind && blind_until(e, mm, r->cpu) > until)
+			until = blind_until(e, mm, r->cpu);
+		set_bit(set, r->cpu, until > (own > seq ? own : seq));
 	}
-	if (e->any_unsure)
-		for (unsigned int w = 0; w < e->words; w++)
-			set[w] |= e->unsure[w];
 }
 
 /* ---- what policies may ask ---- */
@@ -136,7 +174,15 @@ const uint64_t *residency_visited(const struct policy_view *view, uint32_t numbe
 	struct mm *mm = mm_find(e, number);
 
 	set_all(e, e->view_set, false);
-	return mm ? mm->visited : e->view_set;
+	if (!mm)
+		return e->view_set;
+	if (!blind_end(e, mm))
+		return mm->visited;
+	copy_set(e, e->view_set, mm->visited);
+	for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
+		if (blind_until(e, mm, cpu))
+			set_bit(e->view_set, cpu, true);
+	return e->view_set;
 }
 
 const uint64_t *residency_lazy(const struct policy_view *view)

@@ -16,8 +16,37 @@ void mm_state_free(const struct engine *e, struct mm *mm);
 /* What CPU has of MM, made if need be. NULL: no memory. */
 struct residence *residence_make(struct engine *e, struct mm *mm, unsigned int cpu);
 
-/* Until now CPU may have had any mm loaded, and run it: its events were lost. */
-void residency_suspect(struct engine *e, unsigned int cpu);
+/* MM is older than the recording: any CPU may have entries of it, until it is flushed there. */
+void residency_older(struct engine *e, uint32_t mm);
+
+/* Events are missing on CPU: from now on it may have any mm loaded, and run it... */
+void residency_lost(struct engine *e, unsigned int cpu);
+
+/* ...until it shows which it has. */
+void residency_shown(struct engine *e, unsigned int cpu);
+
+/*
+ * The ordinal until which CPU may have had MM loaded, and run it, without that anything shows it. 0:
+ * at no time; FOREVER: it may have it now.
+ */
+static inline uint64_t blind_until(const struct engine *e, const struct mm *mm, unsigned int cpu)
+{
+	const struct cpu *c = &e->cpus[cpu];
+	uint64_t until = mm->older ? c->hidden_until : 0;
+
+	return c->lost_until > mm->born_seq && c->lost_until > until ? c->lost_until : until;
+}
+
+/* The latest of all CPUs, or a little later. */
+static inline uint64_t blind_end(const struct engine *e, const struct mm *mm)
+{
+	uint64_t until = mm->older ? e->hidden_end : 0;
+
+	return e->lost_end > mm->born_seq && e->lost_end > until ? e->lost_end : until;
+}
+
+/* Every CPU that may have entries of MM and was never seen with it gets its residence. */
+void residency_make_unseen(struct engine *e, struct mm *mm, uint64_t flush_seq);
 
 /* Who may hold what changes for all pages: MM was loaded, left or flushed somewhere. */
 void forget_holders(const struct engine *e, struct mm *mm);
@@ -37,15 +66,12 @@ static inline const uint64_t *find_candidates(struct engine *e, struct mm *mm, u
 	typeof(mm->policy[0]) *own = &mm->policy[policy];
 
 	if (flush_seq > own->flush_seq) {
-		if (flush_seq >= mm->last_unload && !e->any_unsure)
+		if (flush_seq >= mm->last_unload && flush_seq >= blind_end(e, mm))
 			return mm->loaded;
 		find_holders(e, mm, policy, flush_seq, e->holders);
 		return e->holders;
 	}
-	/*
-	 * A CPU of which events were lost holds whatever it may, until it shows what it has loaded.
-	 */
-	if (!own->holders_known || e->any_unsure) {
+	if (!own->holders_known) {
 		find_holders(e, mm, policy, own->flush_seq, own->holders);
 		own->holders_known = true;
 	}

@@ -11,7 +11,6 @@ void spurious_for(struct engine *e, unsigned int policy, const struct tlb_event 
 	struct policy_result *r = &in->result;
 	struct policy_cell upgrade = ask(e, policy, event, POINT_WP_REUSE),
 			   fix = ask(e, policy, event, POINT_SPURIOUS);
-	bool leaves_stale = upgrade.act[0].scope < SCOPE_MASK;
 	struct page *page = leaf_page(&e->pages, at->page_leaf, at->slot);
 	uint64_t upgraded_ns = page->upgrade_ns;
 	struct mm *mm = at->mm;
@@ -48,10 +47,9 @@ void spurious_for(struct engine *e, unsigned int policy, const struct tlb_event 
 		r->spurious_proven[event->level]++;
 		return;
 	}
-	if (race || (lost && leaves_stale))
+	/* Under this policy the entry was gone, if all that could have left it is known. */
+	if (race || ((lost || !upgraded_ns) && upgrade.act[0].scope < SCOPE_MASK))
 		r->spurious_unsure[event->level]++;
-	else if (leaves_stale)
-		r->spurious_proven[event->level]++;
 	else
 		add_bound(&r->avoided, &(struct bound){upgraded_ns && !lost, 1, 1});
 }

@@ -138,6 +138,12 @@ static void lost(uint64_t ns, unsigned int cpu)
 	put((struct tlb_event){.time_ns = ns, .cpu = cpu, .kind = EVENT_LOST, .sure = certain});
 }
 
+/* MM is older than the recording. */
+static void older(uint64_t ns, uint32_t mm)
+{
+	put((struct tlb_event){.time_ns = ns, .mm = mm, .kind = EVENT_OLDER, .sure = certain});
+}
+
 /* A fault has mapped the page. */
 static void touch(uint64_t ns, unsigned int cpu, uint32_t mm, uint64_t page, bool write)
 {
@@ -795,6 +801,79 @@ static void many_cpus(void)
 	finish();
 }
 
+/*
+ * Three CPUs, and an mm that was there before. What they did with it until then nobody knows: each
+ * may hold any page of it, with any permission. CPU 1 shows at 50 that it has something else loaded;
+ * CPU 2 shows nothing. The upgrade at 200 under a local flush leaves CPUs 1 and 2, to the end at
+ * 1000: 2 entries, 1600 ns. CPU 1 does not run the mm again; CPU 2 may run it all the time, so it
+ * may write to the page: one possible spurious fault. Neither was ever seen with the mm: they are no
+ * part of the estimate.
+ */
+static void before_the_recording(void)
+{
+	begin("an mm older than the recording", 3);
+	older(5, 1);
+	run(10, 0, 1);
+	run(50, 1, 2);
+	reuse(200, 0, 1, 5);
+	end(1000);
+	HIGH(LOCAL, STALE_BENIGN, ENDED_TRACE, 2, 1600, 800);
+	CHECK(sum_of(result(LOCAL)->likely[STALE_BENIGN], ANY).entries == 0);
+	SPURIOUS(LOCAL, 0, 0, 1, 0);
+	HIGH(BROADCAST, STALE_BENIGN, ANY, 0, 0, 0);
+	/* Interrupts on x86: none here. */
+	CHECK(result(X86)->targets.high == 0);
+	finish();
+
+	/* The same with a fork at 100, which flushes: only CPU 2 can have filled its TLB again. */
+	begin("an mm older than the recording, flushed", 3);
+	older(5, 1);
+	run(10, 0, 1);
+	run(50, 1, 2);
+	fork_of(100, 0, 1);
+	reuse(200, 0, 1, 5);
+	end(1000);
+	HIGH(LOCAL, STALE_BENIGN, ENDED_TRACE, 1, 800, 800);
+	SPURIOUS(LOCAL, 0, 0, 1, 0);
+	/* CPU 2 may have had it loaded, and been interrupted for the fork. */
+	CHECK(result(X86)->targets.low == 0 && result(X86)->targets.estimate == 0 &&
+	      result(X86)->targets.high == 1);
+	finish();
+
+	/* A spurious fault on CPU 1 whose upgrade no event shows: it may have been a local flush's. */
+	begin("a spurious fault of an older upgrade", 2);
+	older(5, 1);
+	run(10, 0, 1);
+	run(50, 1, 1);
+	spurious(100, 110, 1, 1, 5);
+	end(1000);
+	SPURIOUS(LOCAL, 0, 1, 0, 0);
+	SPURIOUS(BROADCAST, 0, 0, 0, 1);
+	CHECK(result(BROADCAST)->avoided.low == 0);
+	finish();
+
+	/* Pages that no event has shown are unmapped: without a flush others may hold them. */
+	begin("pages older than the recording are unmapped", 2);
+	older(5, 1);
+	run(10, 0, 1);
+	decide(100, 0, 1, POINT_UNMAP, LEVEL_PTE, 100, 4);
+	end(1000);
+	CHECK(result(NONE)->unsafe.seen && result(NONE)->unsafe.time_ns == 100 &&
+	      result(NONE)->unsafe.addr == 100 << 12);
+	CHECK(!result(BROADCAST)->unsafe.seen && !result(LOCAL)->unsafe.seen &&
+	      !result(X86)->unsafe.seen);
+	HIGH(NONE, STALE_UNSAFE, ANY, 0, 0, 0);
+	finish();
+
+	/* Of an mm that began in the recording such pages are not there. */
+	begin("pages that never were are unmapped", 2);
+	run(10, 0, 1);
+	decide(100, 0, 1, POINT_UNMAP, LEVEL_PTE, 100, 4);
+	end(1000);
+	CHECK(!result(NONE)->unsafe.seen);
+	finish();
+}
+
 /* By scope, over time, by mm and by CPU it is the same number. */
 static void sums(void)
 {
@@ -857,6 +936,7 @@ int main(void)
 	copy_and_exit_unflushed();
 	upgrade_for_another();
 	lost_events();
+	before_the_recording();
 	one_of_three();
 	contpte();
 	many_cpus();

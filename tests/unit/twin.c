@@ -41,12 +41,10 @@ enum coarse {
 	UNKNOWN_GROUP = 2, /* nor one of pages, none of whose group was ever seen */
 	/* a CPU that lost events and had the mm before has not run it, until it loads */
 	LOST_RAN = 4,
-	/* a flush of an mm on a CPU that never had it loaded, but may hold it, is none */
-	NEVER_THERE = 8,
 	/* what a tick has swept counts as stale until the next look at the page */
 	OPEN_TILL_SEEN = 16,
 };
-static unsigned int coarse = PARTIAL_PAGE | UNKNOWN_GROUP | NEVER_THERE;
+static unsigned int coarse = PARTIAL_PAGE | UNKNOWN_GROUP;
 
 /* ---- what happened: the same under all policies ---- */
 
@@ -57,6 +55,8 @@ static bool running[MAX_EVENTS + 1][CPUS];          /* and a task of it ran */
 /* events were lost, and nothing was loaded since */
 static bool unsure[MAX_EVENTS + 1][CPUS];
 static bool suspected[MAX_EVENTS + 1][CPUS];        /* a load ended such a time */
+static bool shown[MAX_EVENTS + 1][CPUS];            /* it has had something loaded */
+static bool older[MMS];                             /* than the stream */
 static unsigned int born[MMS];                      /* first event of each mm; 0: there is none */
 static unsigned int last_loss;
 static bool lazy[CPUS];
@@ -105,18 +105,28 @@ static bool loaded(unsigned int mm, unsigned int cpu)
 static bool had_since(unsigned int mm, unsigned int cpu, unsigned int since)
 {
 	for (unsigned int t = since > born[mm] ? since : born[mm]; t <= at; t++)
-		if (had[t][cpu] == mm || unsure[t][cpu])
+		if (had[t][cpu] == mm || unsure[t][cpu] || (older[mm] && !shown[t][cpu]))
+			return true;
+	/* Before the stream any CPU may have had it, and until it shows that it has another. */
+	return older[mm] && !shown[since][cpu];
+}
+
+/* CPU was seen with MM. */
+static bool was_seen(unsigned int mm, unsigned int cpu)
+{
+	for (unsigned int t = born[mm]; t <= at; t++)
+		if (had[t][cpu] == mm)
 			return true;
 	return false;
 }
 
-/* CPU was seen with MM: by a load of it, or by the end of a time that was lost. */
+/* Or by the end of a time that was lost. */
 static bool was_there(unsigned int mm, unsigned int cpu)
 {
 	for (unsigned int t = born[mm]; t <= at; t++)
-		if (had[t][cpu] == mm || suspected[t][cpu])
+		if (suspected[t][cpu])
 			return true;
-	return false;
+	return was_seen(mm, cpu);
 }
 
 static bool ran_since(unsigned int mm, unsigned int cpu, unsigned int since)
@@ -125,7 +135,8 @@ static bool ran_since(unsigned int mm, unsigned int cpu, unsigned int since)
 	bool counts_lost = !(coarse & LOST_RAN) || !was_there(mm, cpu);
 
 	for (unsigned int t = at; t >= since && t >= born[mm]; t--) {
-		if ((had[t][cpu] == mm && running[t][cpu]) || (unsure[t][cpu] && counts_lost))
+		if ((had[t][cpu] == mm && running[t][cpu]) || (unsure[t][cpu] && counts_lost) ||
+		    (older[mm] && !shown[t][cpu]))
 			return true;
 		counts_lost |= suspected[t][cpu];
 	}
@@ -171,9 +182,8 @@ static const uint64_t *view_visited(const struct policy_view *view, uint32_t mm)
 	(void)view;
 	view_word = 0;
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
-		for (unsigned int t = born[mm]; mm && born[mm] && t <= at; t++)
-			if (had[t][cpu] == mm)
-				view_word |= UINT64_C(1) << cpu;
+		if (mm && born[mm] && had_since(mm, cpu, 0))
+			view_word |= UINT64_C(1) << cpu;
 	return &view_word;
 }
 
@@ -326,8 +336,6 @@ static bool in_range(unsigned int page)
 
 static void flush_mm(unsigned int mm, unsigned int cpu)
 {
-	if (coarse & NEVER_THERE && !was_there(mm, cpu))
-		return;
 	own->flushed_mm[mm][cpu] = at;
 	end_mm(mm, cpu, ENDED_FLUSH, now->time_ns);
 }
@@ -389,7 +397,7 @@ static void take_effect(const struct policy_action *act, const bool *reached)
 /* Scope mask: who is interrupted; what it comes to. */
 static unsigned int interrupt(const struct policy_action *act, const struct bound *once)
 {
-	unsigned int sure = 0, most = 0;
+	unsigned int sure = 0, most = 0, blind = 0;
 	bool here = false;
 
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
@@ -409,13 +417,16 @@ static unsigned int interrupt(const struct policy_action *act, const struct boun
 		}
 		most += in_mask;
 		sure += hit;
+		/* Nobody knows what it has loaded. */
+		blind += now->mm && !(act->flags & ACT_SET) && !loaded(now->mm, cpu) &&
+			 (unsure[at][cpu] || (older[now->mm] && !shown[at][cpu]));
 		if (hit && once->estimate)
 			own->received[cpu]++;
 	}
 	if (now->mm && act->flags & ACT_LAZY && now->sure.low)
 		for (unsigned int cpu = 0; cpu < CPUS; cpu++)
 			own->dropped[cpu] |= loaded(now->mm, cpu) && lazy[cpu];
-	add(&own->r.targets, sure * once->low, sure * once->estimate, most * once->high);
+	add(&own->r.targets, sure * once->low, sure * once->estimate, (most + blind) * once->high);
 	if (!now->mm || most)
 		return SCOPE_MASK;
 	return here ? SCOPE_LOCAL : SCOPE_NONE;
@@ -455,7 +466,7 @@ static void leave(unsigned int page, unsigned int kind, const bool *covered, boo
 				    .start_ns = now->time_ns,
 				    .start = at,
 				    .level = now->level,
-				    .likely = now->sure.estimate,
+				    .likely = now->sure.estimate && was_seen(now->mm, cpu),
 				    .deferred = deferred,
 				    .permission = now->point == POINT_FORK ||
 						  now->point == POINT_PROTECT};
@@ -482,6 +493,10 @@ static void leave_all(unsigned int kind, const bool *covered, bool deferred)
 		if (present[now->mm][page] && (in_range(page) || now->point == POINT_EXIT) &&
 		    (now->point != POINT_FORK || forked[now->mm][page]))
 			leave(page, kind, covered, deferred);
+	/* Pages that were there before the stream may be among them. */
+	for (unsigned int cpu = 0; older[now->mm] && kind == STALE_UNSAFE && cpu < CPUS; cpu++)
+		if (!covered[cpu] && may_hold(now->mm, PAGES, cpu))
+			witness(&own->r.unsafe);
 }
 
 static bool changes_block(void)
@@ -590,10 +605,8 @@ static void spurious(void)
 			return;
 		}
 	}
-	if (race || (lost && !flushes))
+	if (race || ((lost || !upgrade_ns[now->mm][page]) && !flushes))
 		r->spurious_unsure[level]++;
-	else if (!flushes)
-		r->spurious_proven[level]++;
 	else
 		add(&r->avoided, upgrade_ns[now->mm][page] && !lost, 1, 1);
 }
@@ -699,6 +712,7 @@ static void happen(const struct tlb_event *event)
 	memcpy(had[at], had[at - 1], sizeof(had[at]));
 	memcpy(running[at], running[at - 1], sizeof(running[at]));
 	memcpy(unsure[at], unsure[at - 1], sizeof(unsure[at]));
+	memcpy(shown[at], shown[at - 1], sizeof(shown[at]));
 	memset(suspected[at], 0, sizeof(suspected[at]));
 	switch (event->kind) {
 	case EVENT_DECISION:
@@ -719,7 +733,7 @@ static void happen(const struct tlb_event *event)
 	case EVENT_LOAD:
 		make_mm();
 		had[at][cpu] = mm;
-		running[at][cpu] = true;
+		running[at][cpu] = shown[at][cpu] = true;
 		suspected[at][cpu] = unsure[at][cpu];
 		unsure[at][cpu] = lazy[cpu] = false;
 		for (own = twins; own < twins + nr_policies; own++)
@@ -733,6 +747,10 @@ static void happen(const struct tlb_event *event)
 		unsure[at][cpu] = true;
 		last_loss = at;
 		break;
+	case EVENT_OLDER:
+		make_mm();
+		older[mm] = true;
+		break;
 	case EVENT_MM_END:
 		if (!born[mm])
 			break;
@@ -743,6 +761,7 @@ static void happen(const struct tlb_event *event)
 				running[at][i] = false;
 			}
 		born[mm] = 0;
+		older[mm] = false;
 		break;
 	default:
 		break;
@@ -921,6 +940,8 @@ static bool differ(const struct tlb_event *events, unsigned int n)
 	memset(had, 0, sizeof(had));
 	memset(running, 0, sizeof(running));
 	memset(unsure, 0, sizeof(unsure));
+	memset(shown, 0, sizeof(shown));
+	memset(older, 0, sizeof(older));
 	memset(born, 0, sizeof(born));
 	memset(lazy, 0, sizeof(lazy));
 	memset(present, 0, sizeof(present));
@@ -1126,6 +1147,8 @@ static void make(struct making *m, unsigned int seed)
 		m->mms[i] = ++m->next_mm;
 	m->next_mm++;
 	m->ns = below(2) ? 0 : 999990;
+	for (unsigned int i = 0; seed % 3 == 0 && i < 2; i++)
+		put(m, EVENT_OLDER, 0, m->mms[i]);
 	length = 30 + below(30);
 	while (m->n < length) {
 		unsigned int cpu = below(CPUS), slot = below(2) ? 0 : below(3), dice = below(100);
@@ -1174,7 +1197,7 @@ static void reduce(struct making *m)
 static void print_stream(const struct making *m)
 {
 	static const char *const kinds[] = {"decision", "present", "access", "protected",
-					    "load",     "idle",    "mm end", "lost"};
+					    "load",     "idle",    "mm end", "lost", "older"};
 
 	for (unsigned int i = 0; i < m->n; i++) {
 		const struct tlb_event *e = &m->events[i];
