@@ -4,6 +4,20 @@
 #include "replay/exposure.h"
 #include "replay/leave.h"
 
+/*
+ * A policy that leaves upgrades stale has left none here. If all is KNOWN that could have left one,
+ * the entry was gone since, and so is the fault, unless it had another cause. If not, nothing can be
+ * told.
+ */
+static void spurious_unexplained(struct policy_result *r, const struct tlb_event *event, bool known)
+{
+	add_bound(&r->avoided, &(struct bound){0, known, 1});
+	if (known)
+		r->spurious_maybe[event->level].high++;
+	else
+		r->spurious_unsure[event->level]++;
+}
+
 void spurious_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
 		  const struct place *at)
 {
@@ -47,11 +61,12 @@ void spurious_for(struct engine *e, unsigned int policy, const struct tlb_event 
 		r->spurious_proven[event->level]++;
 		return;
 	}
-	/* Under this policy the entry was gone, if all that could have left it is known. */
-	if (race || ((lost || !upgraded_ns) && upgrade.act[0].scope < SCOPE_MASK))
+	if (race)
 		r->spurious_unsure[event->level]++;
-	else
+	else if (upgrade.act[0].scope >= SCOPE_MASK)
 		add_bound(&r->avoided, &(struct bound){upgraded_ns && !lost, 1, 1});
+	else
+		spurious_unexplained(r, event, upgraded_ns && !lost);
 }
 
 void spurious_maybe(struct engine *e, unsigned int policy, const struct tlb_event *event)

@@ -8,7 +8,9 @@ the examples, whose probes have shorter names), with nothing shared but the rule
   A CPU may hold a page read-only if it had the mm loaded since the last broadcast that covered the mm
   or the page. An upgrade flushes on its own CPU only; on every other such CPU the entry is stale until
   a broadcast covers it, the CPU faults on it, the mm ends, or the recording does. It can cost a
-  spurious fault if the CPU runs the mm in that time.
+  spurious fault if the CPU runs the mm in that time. An mm that no fork or exec of the recording made
+  is older: each CPU may hold its pages until a broadcast covers them, and may have it loaded until it
+  first loads something.
 
 The events are first turned into a list of (time, what, ...); then each upgrade looks at the whole list,
 backwards for who may hold the page and forwards for how that ends. Prints
@@ -40,6 +42,7 @@ def history(lines):
     protecting = set()  # tids between change_protection and tlb_finish_mmu
     fault = {}      # tid: [mm, is inside do_wp_page]
     out = []
+    born, seen = set(), set()  # mms made in the recording; all that were met
     last_ns = 0
 
     def put(event, kind, mm=None, first=0, last=0, cpu=None):
@@ -54,6 +57,9 @@ def history(lines):
 
     def uses(event, tid, mm):
         known = mm_of.get(tid) == mm
+        if tid in mm_of and not known and mm not in seen:
+            born.add(mm)
+        seen.add(mm)
         mm_of[tid] = mm
         if not known and running.get(event.cpu) == tid:
             put(event, "load", mm)
@@ -108,6 +114,8 @@ def history(lines):
                 mm_of[child] = mm_of[tid]
             else:
                 mm_of[child] = forking.pop(tid)
+                born.add(mm_of[child])
+                seen.add(mm_of[child])
         elif name == "sched_process_exit":
             mm_of.pop(tid, None)
             kernel.add(tid)
@@ -152,7 +160,7 @@ def history(lines):
             protecting.discard(tid)
         if name == "handle_mm_fault_ret":
             put(event, "mapped", fault[tid][0], number(f["addr"]) // PAGE, number(f["addr"]) // PAGE)
-    return out, last_ns
+    return out, last_ns, born
 
 
 def covers(entry, mm, page):
@@ -180,7 +188,12 @@ def resolve_protects(out):
                 out[i] = (ns, "protect-flushed", cpu, mm, first, last)
 
 
-def holders(out, at, mm, page):
+def hidden(out, at):
+    """CPUs that have loaded nothing before entry AT."""
+    return {entry[2] for entry in out} - {entry[2] for entry in out[:at] if entry[1] == "load"}
+
+
+def holders(out, at, mm, page, older):
     """CPUs that had MM loaded since the last flush of PAGE before entry AT, or still have it."""
     since = 0
     for i in range(at - 1, -1, -1):
@@ -195,13 +208,15 @@ def holders(out, at, mm, page):
         elif kind == "end":
             loaded = {c: m for c, m in loaded.items() if m != of}
     found = {cpu for cpu, of in loaded.items() if of == mm}
+    if older:
+        found |= hidden(out, since)
     for i in range(since, at):
         if out[i][1] == "load" and out[i][3] == mm:
             found.add(out[i][2])
     return found
 
 
-def stale(out, end_ns):
+def stale(out, end_ns, born):
     # What concerns one page: loads and ends, what covers ranges, and its own events.
     general, own = [], collections.defaultdict(list)
     for i, (_, kind, _, mm, first, last) in enumerate(out):
@@ -215,8 +230,8 @@ def stale(out, end_ns):
         for at, (ns, kind, cpu, _, _, _) in enumerate(view):
             if kind != "upgrade":
                 continue
-            for other in holders(view, at, mm, page) - {cpu}:
-                over, ran, refault = how_it_ends(view, at, other, mm, page, end_ns)
+            for other in holders(view, at, mm, page, mm not in born) - {cpu}:
+                over, ran, refault = how_it_ends(view, at, other, mm, page, end_ns, mm not in born)
                 entries += 1
                 entry_ns += over - ns
                 max_ns = max(max_ns, over - ns)
@@ -226,9 +241,9 @@ def stale(out, end_ns):
     return entries, entry_ns, max_ns, could + did, explained
 
 
-def how_it_ends(view, at, cpu, mm, page, end_ns):
+def how_it_ends(view, at, cpu, mm, page, end_ns, older):
     """When the stale entry of CPU ends, whether the CPU ran the mm by then, whether it faulted."""
-    ran = False
+    ran = older and cpu in hidden(view, at)
     for entry in view[:at]:
         if entry[2] == cpu and entry[1] in ("load", "lazy"):
             ran = entry[1] == "load" and entry[3] == mm
@@ -246,9 +261,9 @@ def how_it_ends(view, at, cpu, mm, page, end_ns):
 
 
 def main():
-    out, end_ns = history(sys.stdin)
+    out, end_ns, born = history(sys.stdin)
     resolve_protects(out)
-    entries, entry_ns, max_ns, spurious, explained = stale(out, end_ns)
+    entries, entry_ns, max_ns, spurious, explained = stale(out, end_ns, born)
     print("entries", entries)
     print("entry_ns", entry_ns)
     print("max_ns", max_ns)

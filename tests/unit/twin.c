@@ -574,7 +574,7 @@ static void spurious(void)
 	unsigned int page = (unsigned int)(now->addr >> 12), level = now->level;
 	struct stale *x = &own->stale[now->mm][page][now->cpu][STALE_BENIGN];
 	struct policy_result *r = &own->r;
-	bool flushes, fixes, race, lost;
+	bool flushes, fixes, race, lost, known;
 
 	/*
 	 * Some hooks do learn from a question (single-thread-local marks CPUs): it is put as the
@@ -605,10 +605,19 @@ static void spurious(void)
 			return;
 		}
 	}
-	if (race || ((lost || !upgrade_ns[now->mm][page]) && !flushes))
+	known = upgrade_ns[now->mm][page] && !lost;
+	if (race) {
 		r->spurious_unsure[level]++;
-	else
-		add(&r->avoided, upgrade_ns[now->mm][page] && !lost, 1, 1);
+	} else if (flushes) {
+		add(&r->avoided, known, 1, 1);
+	} else if (known) {
+		/* The entry was flushed since. Or it was no entry. */
+		add(&r->avoided, 0, 1, 1);
+		add(&r->spurious_maybe[level], 0, 0, 1);
+	} else {
+		add(&r->avoided, 0, 0, 1);
+		r->spurious_unsure[level]++;
+	}
 }
 
 /* ---- the stream ---- */
