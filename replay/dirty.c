@@ -706,6 +706,7 @@ void dirty_event(struct dirty *d, const struct tlb_event *e)
 	case EVENT_LOST:
 		d->lost_ns = e->time_ns;
 		break;
+	case EVENT_OLDER:
 	case EVENT_PROTECTED:
 	case EVENT_LOAD:
 	case EVENT_IDLE:
