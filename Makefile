@@ -4,6 +4,7 @@
 #   make deps             install what is missing from Debian (needs root)
 #   make demo             replay a shipped recording and show its overview
 #   make check            all tests
+#   make fuzz             fuzz every parser for FUZZ_TIME seconds each (make fuzz-deps installs what for)
 #   make lab              record in emulated arm64 and x86 machines and compare the counts
 #   make SAN=address,undefined check    the same under sanitizers, in its own build folder
 
@@ -47,7 +48,9 @@ EXPORT   := analysis/export.c
 ANALYSIS := $(filter-out $(VTAB) $(EXPORT) analysis/json.c,$(wildcard analysis/*.c))
 UNIT     := $(wildcard tests/unit/*.c)
 TOOLS    := $(wildcard tests/tools/*.c)
-SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(VTAB) $(EXPORT) analysis/json.c $(UNIT) $(TOOLS)
+HARNESSES := $(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
+SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(VTAB) $(EXPORT) analysis/json.c $(UNIT) $(TOOLS) \
+	$(HARNESSES) tests/fuzz/main.c
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
 REPLAY_LIB := $(filter-out replay/main.c,$(REPLAY))
 
@@ -70,7 +73,7 @@ $(addprefix $(B)/,$(PROGRAMS)):
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 # The extension: what it needs of the reader, as position-independent code; it shows one symbol.
-EXTENSION := $(VTAB) analysis/json.c schema/catalogue.c schema/snapshot.c schema/terms.c \
+EXTENSION := $(VTAB) analysis/json.c schema/catalogue.c schema/format.c schema/snapshot.c schema/terms.c \
 	$(addprefix replay/,container.c formats.c map.c page.c source.c stream.c)
 $(B)/tlbtrace.so: $(patsubst %.c,$(B)/pic/%.o,$(EXTENSION))
 	$(call say,LD,$@)
@@ -86,6 +89,20 @@ TOOLS_BIN := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(TOOLS))
 $(UNIT_BIN) $(TOOLS_BIN): $(B)/tests/%: $(B)/tests/%.o $(call objects,$(REPLAY_LIB) $(COMMON))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call pkg_libs,$(PKGS_TESTS)) -lm -ldl
+
+# One harness per file in tests/fuzz. With main.c a program that runs files, else a fuzzer's.
+FUZZ_MAIN := $(call objects,tests/fuzz/main.c)
+FUZZ_LINK :=
+FUZZ_BIN  := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(HARNESSES))
+FUZZ_OBJECTS := $(call objects,$(REPLAY_LIB) $(COMMON) analysis/rawtrace.c analysis/json.c \
+	$(filter-out analysis/main.c,$(ANALYSIS)) $(filter-out capture/main.c,$(CAPTURE)))
+$(FUZZ_BIN): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_MAIN) $(B)/tests/fuzz/.objects.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(FUZZ_LINK) -o $@ $(filter %.o %.a,$^) \
+	  $(call pkg_libs,$(PKGS_TESTS)) -lm -ldl
+$(B)/tests/fuzz/.objects.a: $(FUZZ_OBJECTS)
+	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+fuzzers: $(FUZZ_BIN)
 
 # The example workloads: plain C that needs nothing of the rest.
 check: $(B)/examples/forkwp $(B)/examples/workload
@@ -133,11 +150,16 @@ deps:
 	    >$(B)/deps.log 2>&1 || { cat $(B)/deps.log; exit 1; }; \
 	else echo 'nothing is missing'; fi
 
+# For make fuzz, fuzz-afl and lint.
+FUZZ_DEPS := clang libclang-rt-dev llvm afl++ cppcheck clang-tidy
+fuzz-deps:
+	$(Q)$(MAKE) --no-print-directory deps DEPS='$(FUZZ_DEPS)'
+
 demo: $(B)/tlbreplay $(B)/tlbreport
 	$(Q)$(B)/tlbreplay -o $(B)/demo.db examples/arm64-broadcast.dat
 	$(Q)$(B)/tlbreport $(B)/demo.db
 
-check: all $(UNIT_BIN) $(TOOLS_BIN)
+check: all $(UNIT_BIN) $(TOOLS_BIN) $(FUZZ_BIN)
 	$(Q)BUILD=$(B) tests/run $(TESTS)
 
 # Its options: make bench BENCH="--events 20M --markdown". tlbreplay is left out while there is none.
@@ -179,12 +201,24 @@ lab-deps:
 examples: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/lab --ship
 
+# Coverage-guided, each harness for FUZZ_TIME seconds: docs/robustness.md. FUZZ="pages events": only those.
+FUZZ_TIME ?= 60
+fuzz: $(B)/tests/tools/gentrace
+	$(Q)$(MAKE) --no-print-directory B=build-fuzz CC=clang SAN=address,undefined \
+	  CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer fuzzers
+	$(Q)BUILD=$(B) tests/fuzz/run build-fuzz $(FUZZ_TIME) $(FUZZ)
+# The same code under AFL++.
+fuzz-afl: $(B)/tests/tools/gentrace
+	$(Q)AFL_QUIET=1 $(MAKE) --no-print-directory B=build-afl CC=afl-clang-fast CFLAGS='-O2 -g' FUZZ_MAIN= \
+	  FUZZ_LINK=-fsanitize=fuzzer fuzzers
+	$(Q)BUILD=$(B) tests/fuzz/run --afl build-afl $(FUZZ_TIME) $(FUZZ)
+
 # Filled by the work that they belong to.
-guard fuzz truth:
+guard truth:
 	@echo 'make $@: not there yet' >&2; exit 1
 
 clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all deps demo check bench guard fuzz lab lab-deps examples truth install install-headers clean gen
+.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lab lab-deps examples truth install install-headers clean gen

@@ -18,9 +18,7 @@
 #include "capture/anonymise.h"
 
 #include <errno.h>
-#include <event-parse.h>
 #include <fcntl.h>
-#include <kbuffer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +30,11 @@
 
 #include "capture/child.h"
 #include "schema/catalogue.h"
+#include "schema/format.h"
 
 #define NR_IDS        65536
+#define PAGE_HEADER   16
+#define PAGE_LEAST    512
 #define COMM_SIZE     16
 #define MAX_FIELDS    6
 #define OPTION_BUFFER 3
@@ -65,7 +66,6 @@ struct file {
 	size_t size, at;
 	unsigned int page_size, cpus;
 	struct plan_of_id *ids;
-	struct tep_handle *tep;
 	const struct anonymiser *anonymiser;
 };
 
@@ -170,56 +170,71 @@ static void blank(char *text, uint64_t size)
 			text[i] = '.';
 }
 
-static bool is_user_address(const char *name)
+static bool is_user_address(const struct format_field *field)
 {
 	static const char *const names[] = {"addr", "raddr", "address", "start",
 					    "end",  "ip",    "upc"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
+		if (format_field_is(field, names[i]))
 			return true;
 	return false;
 }
 
 static void add_treatment(struct plan_of_id *plan, enum treatment what,
-			  const struct tep_format_field *field)
+			  const struct format_field *field)
 {
 	if (plan->count == MAX_FIELDS)
 		return;
 	plan->fields[plan->count].what = what;
-	plan->fields[plan->count].offset = (unsigned int)field->offset;
-	plan->fields[plan->count++].size = (unsigned int)field->size;
+	plan->fields[plan->count].offset = field->offset;
+	plan->fields[plan->count++].size = field->size;
 }
 
-static void plan_event_fields(struct file *f, const char *system, const char *text, uint64_t size)
+/* The text behind "name:", as a string. */
+static void event_name(const char *text, uint64_t size, char *out, size_t out_size)
 {
-	const char *line = memmem(text, size, "\nID: ", 5);
-	struct tep_event *event = NULL;
+	const char *end = memchr(text, '\n', size);
+	size_t n = end ? (size_t)(end - text) : size;
 
-	/* A print format that it does not understand is no error here. */
-	tep_parse_event(f->tep, text, size, system);
-	if (line)
-		event = tep_find_event(f->tep, atoi(line + 5));
-	if (!event || event->id < 0 || event->id >= NR_IDS)
-		return;
-	struct plan_of_id *plan = &f->ids[event->id];
-	bool known = catalogue_find(system, event->name) != NULL;
-	bool tlbi = tlbi_is_group(system);
-	for (struct tep_format_field *field = event->format.fields; field; field = field->next) {
-		size_t length = strlen(field->name);
-		bool comm = length >= 4 && !strcmp(field->name + length - 4, "comm");
-
-		if (field->flags & TEP_FIELD_IS_DYNAMIC && field->flags & TEP_FIELD_IS_STRING)
-			add_treatment(plan, REPLACE_DYNAMIC, field);
-		else if (comm && field->flags & TEP_FIELD_IS_ARRAY)
-			add_treatment(plan, REPLACE_COMM, field);
-		else if (known && field->size == 8 && f->anonymiser->shift &&
-			 is_user_address(field->name))
-			add_treatment(plan, SHIFT_ADDRESS, field);
-		else if (tlbi && field->size == 8 && f->anonymiser->shift &&
-			 !strcmp(field->name, "op"))
-			add_treatment(plan, SHIFT_OPERAND, field);
+	*out = '\0';
+	if (n > 6 && !memcmp(text, "name: ", 6) && n - 6 < out_size) {
+		memcpy(out, text + 6, n - 6);
+		out[n - 6] = '\0';
 	}
+}
+
+/* Returns 0, or -EINVAL for a format that no kernel writes: what is in its events is not known. */
+static int plan_event_fields(struct file *f, const char *system, const char *text, uint64_t size)
+{
+	const char *at = text, *end = text + size;
+	struct format_field field;
+	char name[256];
+	int id, ret;
+
+	if (!size)
+		return 0;
+	if (!format_id(text, size, &id) || id >= NR_IDS)
+		return -EINVAL;
+	event_name(text, size, name, sizeof(name));
+	struct plan_of_id *plan = &f->ids[id];
+	bool known = catalogue_find(system, name) != NULL;
+	bool tlbi = tlbi_is_group(system);
+	while ((ret = format_next_field(&at, end, &field)) > 0) {
+		const char *tail = field.name + field.name_size - 4;
+		bool comm = field.name_size >= 4 && !memcmp(tail, "comm", 4);
+		bool number = field.size == 8 && f->anonymiser->shift;
+
+		if (format_field_is_dynamic(&field) && memmem(field.type, field.type_size, "char", 4))
+			add_treatment(plan, REPLACE_DYNAMIC, &field);
+		else if (comm && field.array)
+			add_treatment(plan, REPLACE_COMM, &field);
+		else if (known && number && is_user_address(&field))
+			add_treatment(plan, SHIFT_ADDRESS, &field);
+		else if (tlbi && number && format_field_is(&field, "op"))
+			add_treatment(plan, SHIFT_OPERAND, &field);
+	}
+	return ret < 0 ? -EINVAL : 0;
 }
 
 static int read_formats(struct file *f)
@@ -230,9 +245,8 @@ static int read_formats(struct file *f)
 		uint64_t size = take(f, 8);
 		char *text = take_bytes(f, size);
 
-		if (!text)
+		if (!text || plan_event_fields(f, "ftrace", text, size))
 			return -EINVAL;
-		plan_event_fields(f, "ftrace", text, size);
 	}
 	uint64_t systems = take(f, 4);
 	while (systems--) {
@@ -243,9 +257,8 @@ static int read_formats(struct file *f)
 			uint64_t size = take(f, 8);
 			char *text = take_bytes(f, size);
 
-			if (!text)
+			if (!text || plan_event_fields(f, system, text, size))
 				return -EINVAL;
-			plan_event_fields(f, system, text, size);
 		}
 		if (!system)
 			return -EINVAL;
@@ -281,6 +294,8 @@ static void treat(struct file *f, unsigned char *record, unsigned int size)
 	uint16_t id;
 	uint64_t value;
 
+	if (size < sizeof(id))
+		return;
 	memcpy(&id, record, sizeof(id));
 	const struct plan_of_id *plan = &f->ids[id];
 	for (unsigned int i = 0; i < plan->count; i++) {
@@ -328,27 +343,60 @@ static void treat(struct file *f, unsigned char *record, unsigned int size)
 	}
 }
 
+/*
+ * One page of a 64-bit, little-endian kernel's ring buffer; replay/page.h says what is in it. A
+ * record that runs over the page's data ends the page with an error.
+ */
+static int treat_page(struct file *f, unsigned char *page)
+{
+	uint64_t commit;
+	uint32_t at = 0, used, word, next;
+	unsigned char *data = page + PAGE_HEADER;
+
+	memcpy(&commit, page + 8, 8);
+	used = commit & 0x7ffffff;
+	if (used > f->page_size - PAGE_HEADER)
+		return -EINVAL;
+	while (used - at >= 4) {
+		memcpy(&word, data + at, 4);
+		uint32_t type = word & 31, size = type * 4;
+
+		if (type == 29 && !(word >> 5)) /* the rest of the page is empty */
+			break;
+		if (type >= 1 && type <= 28) {
+			if (size > used - at - 4)
+				return -EINVAL;
+			treat(f, data + at + 4, size);
+			at += 4 + size;
+			continue;
+		}
+		if (used - at < 8)
+			return word ? -EINVAL : 0;
+		memcpy(&next, data + at + 4, 4);
+		if (type >= 30) { /* times */
+			at += 8;
+			continue;
+		}
+		if (!word && !next) /* committed and never written */
+			break;
+		size = (next + 3) & ~3U;
+		if (next < 4 || next > used - at - 4 || size > used - at - 4)
+			return -EINVAL;
+		if (!type)
+			treat(f, data + at + 8, next - 4);
+		at += 4 + size;
+	}
+	return 0;
+}
+
 static int treat_pages(struct file *f, uint64_t offset, uint64_t size)
 {
-	struct kbuffer *page = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
-	int rc = page ? 0 : -ENOMEM;
+	int rc = 0;
 
-	if (offset > f->size || size > f->size - offset)
-		rc = -EINVAL;
-	for (uint64_t at = offset; !rc && at + f->page_size <= offset + size; at += f->page_size) {
-		unsigned long long time;
-		unsigned char *record;
-
-		kbuffer_load_subbuffer(page, f->data + at);
-		while ((record = kbuffer_read_event(page, &time))) {
-			int bytes = kbuffer_event_size(page);
-
-			if (bytes >= 2)
-				treat(f, record, (unsigned int)bytes);
-			kbuffer_next_event(page, NULL);
-		}
-	}
-	kbuffer_free(page);
+	if (offset > f->size || size > f->size - offset || size % f->page_size)
+		return -EINVAL;
+	for (uint64_t at = offset; !rc && at < offset + size; at += f->page_size)
+		rc = treat_page(f, f->data + at);
 	return rc;
 }
 
@@ -423,7 +471,7 @@ static int treat_file(struct file *f)
 		if (!take_string(f) || !take_bytes(f, take(f, 8)))
 			return -EINVAL;
 	}
-	int rc = f->page_size ? read_formats(f) : -EINVAL;
+	int rc = f->page_size >= PAGE_LEAST ? read_formats(f) : -EINVAL;
 	if (rc)
 		return rc;
 	size = take(f, 4);
@@ -485,18 +533,13 @@ int anonymise_file(const struct anonymiser *anonymiser, const char *path, const 
 		f.size = (size_t)st.st_size;
 		f.data = mmap(NULL, f.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		f.ids = calloc(NR_IDS, sizeof(*f.ids));
-		f.tep = tep_alloc();
-		if (f.data == MAP_FAILED || !f.ids || !f.tep)
+		if (f.data == MAP_FAILED || !f.ids)
 			rc = -ENOMEM;
 	}
-	if (!rc) {
-		tep_set_long_size(f.tep, 8);
+	if (!rc)
 		rc = treat_file(&f);
-	}
 	if (f.data != MAP_FAILED)
 		munmap(f.data, f.size);
-	if (f.tep)
-		tep_free(f.tep);
 	free(f.ids);
 	if (fd >= 0)
 		close(fd);

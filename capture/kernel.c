@@ -254,8 +254,7 @@ static bool read_at(int fd, void *data, size_t size, uint64_t offset)
 	return true;
 }
 
-/* The file offset of the text in kcore, an ELF core of the kernel's address space. */
-static int find_segment(int fd, uint64_t address, uint64_t size, uint64_t *offset)
+int kernel_find_segment(int fd, uint64_t address, uint64_t size, uint64_t *offset)
 {
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
@@ -267,9 +266,12 @@ static int find_segment(int fd, uint64_t address, uint64_t size, uint64_t *offse
 	for (unsigned int i = 0; i < header.e_phnum; i++) {
 		if (!read_at(fd, &segment, sizeof(segment), header.e_phoff + i * sizeof(segment)))
 			return -errno;
-		if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
-		    address - segment.p_vaddr + size <= segment.p_memsz) {
-			*offset = segment.p_offset + (address - segment.p_vaddr);
+		if (segment.p_type != PT_LOAD || address < segment.p_vaddr)
+			continue;
+		uint64_t skip = address - segment.p_vaddr;
+
+		if (skip <= segment.p_memsz && size <= segment.p_memsz - skip) {
+			*offset = segment.p_offset + skip;
 			return 0;
 		}
 	}
@@ -292,7 +294,7 @@ int kernel_read_text(const struct kernel *kernel, void **text, size_t *size, uin
 	int fd = open("/proc/kcore", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	rc = find_segment(fd, *address, *size, &offset);
+	rc = kernel_find_segment(fd, *address, *size, &offset);
 	if (!rc) {
 		*text = malloc(*size);
 		if (!*text)

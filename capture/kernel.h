@@ -59,6 +59,12 @@ bool kernel_is_traceable(const struct kernel *kernel, const char *name);
  */
 int kernel_read_text(const struct kernel *kernel, void **text, size_t *size, uint64_t *address);
 
+/*
+ * Where in FD, an ELF core such as /proc/kcore, SIZE bytes of memory at ADDRESS lie. Returns 0 or a
+ * negative errno: -EINVAL (no 64-bit ELF file of ours), -ENODATA (cut off), -ENOENT (not in it).
+ */
+int kernel_find_segment(int fd, uint64_t address, uint64_t size, uint64_t *offset);
+
 /* One line of a small file without its newline, for free(); NULL if it cannot be read. */
 char *read_line(const char *path);
 

@@ -13,20 +13,57 @@ const char *msg_program = "tlbreplay";
 
 static bool progress_shown;
 
+/* Length of the UTF-8 character at P that may be shown; 0 if it is none, or controls a terminal. */
+static unsigned int shown(const unsigned char *p)
+{
+	unsigned int n = *p < 0x80                 ? 1
+			 : *p >= 0xc2 && *p < 0xe0 ? 2
+			 : *p >= 0xe0 && *p < 0xf0 ? 3
+						   : 4;
+
+	if (n == 1)
+		return *p >= ' ' && *p != 0x7f;
+	if (*p < 0xc2 || *p > 0xf4 || (*p == 0xc2 && p[1] < 0xa0))
+		return 0;
+	for (unsigned int i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+void msg_put(FILE *out, const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text, *run = p;
+	unsigned int n;
+
+	for (; *p; run = ++p) {
+		while (*p && (n = shown(p)))
+			p += n;
+		fwrite(run, 1, (size_t)(p - run), out);
+		if (!*p)
+			return;
+		fprintf(out, "\\x%02x", *p);
+	}
+}
+
 static void say(const char *severity, const char *format, va_list args)
 {
+	char text[2048];
+
 	msg_progress_end();
+	/* Names in it may come from a stranger's recording: nothing of them reaches a terminal. */
+	vsnprintf(text, sizeof(text), format, args);
 	fprintf(stderr, "%s: %s", msg_program, severity);
-	vfprintf(stderr, format, args);
+	msg_put(stderr, text);
 	fputc('\n', stderr);
 }
 
-#define SAY(severity)                                                                              \
-	do {                                                                                       \
-		va_list args;                                                                      \
-		va_start(args, format);                                                            \
-		say(severity, format, args);                                                       \
-		va_end(args);                                                                      \
+#define SAY(severity)                        \
+	do {                                 \
+		va_list args;                \
+		va_start(args, format);      \
+		say(severity, format, args); \
+		va_end(args);                \
 	} while (0)
 
 void msg_error(const char *format, ...)

@@ -7,6 +7,7 @@
 #define COMMON_MSG_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Exit statuses that every program of the project shares. */
 enum {
@@ -40,6 +41,12 @@ void msg_progress_end(void);
  * took less than was written to it (a full disk).
  */
 int msg_status(int status);
+
+/*
+ * Writes TEXT so that it cannot do anything to a terminal: control characters and what is no UTF-8
+ * come out as \xNN. All messages go through this; for names from recordings that are printed.
+ */
+void msg_put(FILE *out, const char *text);
 
 /* Whether a progress line would be shown at all. */
 bool msg_progress_wanted(void);

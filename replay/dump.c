@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/msg.h"
 #include "replay/trace.h"
 
 /* The text after a line's last field: nothing, or the buffer's name. */
@@ -15,6 +16,15 @@ static const char *buffer_name(const struct trace_info *info, unsigned int buffe
 	return info->buffers[buffer].name[0] ? info->buffers[buffer].name : "-";
 }
 
+static void end_line(FILE *out, const char *buffer)
+{
+	if (*buffer) {
+		fputc(' ', out);
+		msg_put(out, buffer);
+	}
+	fputc('\n', out);
+}
+
 static void print_record(const struct trace *t, const struct trace_record *rec, FILE *out)
 {
 	const struct trace_info *info = trace_info(t);
@@ -22,11 +32,14 @@ static void print_record(const struct trace *t, const struct trace_record *rec, 
 	const char *buffer = buffer_name(info, rec->buffer);
 
 	fprintf(out, "%" PRIu64 " %" PRIu32 " %" PRId32 " ", rec->time_ns, rec->cpu, rec->pid);
-	if (f)
-		fprintf(out, "%s:%s", f->system, f->name);
-	else
+	if (f) {
+		msg_put(out, f->system);
+		fputc(':', out);
+		msg_put(out, f->name);
+	} else {
 		fprintf(out, "unknown:%" PRId32, rec->id);
-	fprintf(out, "%s%s\n", *buffer ? " " : "", buffer);
+	}
+	end_line(out, buffer);
 }
 
 int dump_trace(const char *path, FILE *out, struct trace_error *err, bool *incomplete)
@@ -46,13 +59,15 @@ int dump_trace(const char *path, FILE *out, struct trace_error *err, bool *incom
 	for (i = 0; i < info->nr_entries && !ret; i++) {
 		const struct trace_cpu *cpu = &info->cpus[i];
 		const char *buffer = buffer_name(info, cpu->buffer);
-		const char *space = *buffer ? " " : "";
 
-		if (cpu->loss.events)
-			fprintf(out, "lost %u %" PRIu64 "%s%s\n", cpu->cpu, cpu->loss.events, space,
-				buffer);
-		if (cpu->loss.unknown)
-			fprintf(out, "lost %u unknown%s%s\n", cpu->cpu, space, buffer);
+		if (cpu->loss.events) {
+			fprintf(out, "lost %u %" PRIu64, cpu->cpu, cpu->loss.events);
+			end_line(out, buffer);
+		}
+		if (cpu->loss.unknown) {
+			fprintf(out, "lost %u unknown", cpu->cpu);
+			end_line(out, buffer);
+		}
 		lost |= cpu->loss.events || cpu->loss.unknown;
 	}
 	if (!ret && (fflush(out) || ferror(out))) {

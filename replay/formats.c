@@ -5,8 +5,9 @@
  * A recording carries the format of every event that the kernel has, often a thousand and more,
  * while a replay decodes a few dozen. So opening only looks for the lines "name:" and "ID:" of
  * each. libtraceevent parses a format when the first of its fields is asked for, and it gets the
- * header and field lines only: print formats are a language of their own, the slow and fragile
- * part, and nothing here prints by them.
+ * field lines only, each checked and written anew (schema/format.h): what it reads may come from a
+ * stranger. Print formats are a language of their own, the slow and fragile part, and nothing here
+ * prints by them.
  *
  * Texts are kept in blocks of memory that are never moved, as struct trace_format points into them.
  */
@@ -14,16 +15,21 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <traceevent/event-parse.h>
+
+#include "schema/format.h"
 
 #define TEXT_BLOCK     (256 * 1024)
 #define FORMAT_MAX     (1024 * 1024) /* bytes; the largest real ones are below 64 KiB */
 #define FORMATS_MAX    (1 << 20)
 #define FORMAT_ID_MAX  0xffff /* common_type is 16 bits wide */
 #define FIELD_SIZE_MAX 0xffff
+#define FIELD_NAME_MAX 256 /* bytes, of a name and of a type */
+#define FIELDS_MAX     1024
 
 struct text_block {
 	struct text_block *next;
@@ -95,51 +101,19 @@ static bool scan_number(const char *p, const char *end, uint32_t *out)
 	return p > start;
 }
 
-/* The number after KEY in the line. */
-static bool scan_key(const char *line, size_t length, const char *key, uint32_t *out)
-{
-	const char *at = memmem(line, length, key, strlen(key));
-
-	return at && scan_number(at + strlen(key), line + length, out);
-}
-
-/* Whether the declaration [P, END), as in "char comm[16]", declares NAME. */
-static bool declares(const char *p, const char *end, const char *name)
-{
-	size_t n = strlen(name);
-	const char *bracket = memchr(p, '[', end - p);
-
-	if (bracket)
-		end = bracket;
-	while (end > p && is_space(end[-1]))
-		end--;
-	if ((size_t)(end - p) <= n || memcmp(end - n, name, n))
-		return false;
-	return is_space(end[-(ptrdiff_t)n - 1]) || end[-(ptrdiff_t)n - 1] == '*';
-}
-
 bool format_scan_field(const char *text, size_t text_size, const char *name, uint32_t *offset,
 		       uint32_t *size)
 {
-	const char *at = text, *end = text + text_size, *line;
-	size_t length;
+	const char *at = text, *end = text + text_size;
+	struct format_field field;
+	int ret;
 
-	while (next_line(&at, end, &line, &length)) {
-		const char *semicolon;
-
-		while (length && is_space(*line)) {
-			line++;
-			length--;
-		}
-		if (starts(line, length, "print fmt:"))
-			break;
-		if (!starts(line, length, "field:"))
+	while ((ret = format_next_field(&at, end, &field))) {
+		if (ret < 0 || !format_field_is(&field, name))
 			continue;
-		semicolon = memchr(line, ';', length);
-		if (!semicolon || !declares(line + strlen("field:"), semicolon, name))
-			continue;
-		return scan_key(line, length, "offset:", offset) &&
-		       scan_key(line, length, "size:", size);
+		*offset = field.offset;
+		*size = field.size;
+		return true;
 	}
 	return false;
 }
@@ -286,31 +260,66 @@ void formats_free(struct formats *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* The lines of FORMAT that say where its fields are, and an empty print format. */
+/* How libtraceevent is told the length of an array: as a number, which it need not work out. */
+static void put_array(FILE *out, const struct format_field *f)
+{
+	bool number = f->array_size > 0;
+
+	for (size_t i = 0; i < f->array_size; i++)
+		number &= f->array[i] >= '0' && f->array[i] <= '9';
+	if (number && f->array_size < 6)
+		fprintf(out, "[%.*s]", (int)f->array_size, f->array);
+	else if (f->array_size && (memmem(f->type, f->type_size, "char", 4) ||
+				   memmem(f->type, f->type_size, "u8", 2)))
+		fprintf(out, "[%u]", f->size);
+	else
+		fputs("[]", out);
+}
+
+/*
+ * What libtraceevent gets to see of FORMAT: its field lines, taken apart and written anew, under a
+ * name of our own and without a print format. NULL with errno: EBADMSG if one is not such a line.
+ */
 static char *field_lines(const struct trace_format *format, size_t *size)
 {
-	static const char end_text[] = "\nprint fmt: \"\"\n";
-	const char *at = format->text, *end = at + format->text_size, *line;
-	char *out = malloc(format->text_size + sizeof(end_text) + 1);
-	size_t length, n = 0;
+	const char *at = format->text, *end = at + format->text_size;
+	struct format_field f;
+	unsigned int fields = 0;
+	bool common = true;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+	int ret;
 
 	if (!out)
 		return NULL;
-	while (next_line(&at, end, &line, &length)) {
-		if (starts(line, length, "print fmt:"))
+	fprintf(out, "name: event\nID: %d\nformat:\n", format->id);
+	while ((ret = format_next_field(&at, end, &f)) > 0) {
+		if (++fields > FIELDS_MAX || f.offset > FIELD_SIZE_MAX || f.size > FIELD_SIZE_MAX ||
+		    f.name_size > FIELD_NAME_MAX || f.type_size > FIELD_NAME_MAX)
+			ret = -EBADMSG;
+		if (ret < 0)
 			break;
-		if (memchr(line, '\0', length))
-			continue;
-		if (length && !starts(line, length, "name:") && !starts(line, length, "ID:") &&
-		    !starts(line, length, "format:") && !starts(line, length, "\tfield"))
-			continue;
-		memcpy(out + n, line, length);
-		n += length;
-		out[n++] = '\n';
+		/* It tells the common fields from the event's own by an empty line. */
+		if (common && (f.name_size < 7 || memcmp(f.name, "common_", 7))) {
+			fputc('\n', out);
+			common = false;
+		}
+		fprintf(out, "\tfield:%.*s %.*s", (int)f.type_size, f.type, (int)f.name_size,
+			f.name);
+		if (f.array)
+			put_array(out, &f);
+		fprintf(out, ";\toffset:%u;\tsize:%u;", f.offset, f.size);
+		if (f.is_signed >= 0)
+			fprintf(out, "\tsigned:%d;", f.is_signed);
+		fputc('\n', out);
 	}
-	memcpy(out + n, end_text, sizeof(end_text)); /* with its NUL */
-	*size = n + sizeof(end_text) - 1;
-	return out;
+	fputs(common ? "\n\nprint fmt: \"\"\n" : "\nprint fmt: \"\"\n", out);
+	if (fclose(out) || ret < 0) {
+		free(text);
+		errno = ret < 0 ? -ret : ENOMEM;
+		return NULL;
+	}
+	return text;
 }
 
 static struct tep_event *parse(struct formats *f, const struct source *src, unsigned int long_size,
@@ -337,7 +346,7 @@ static struct tep_event *parse(struct formats *f, const struct source *src, unsi
 	if (!text)
 		return NULL;
 	/* What it returns belongs to the handle; after a failure it may be gone already. */
-	if (tep_parse_format(f->tep, &event, text, size, format->system) != TEP_ERRNO__SUCCESS)
+	if (tep_parse_format(f->tep, &event, text, size, "recording") != TEP_ERRNO__SUCCESS)
 		event = NULL;
 	free(text);
 	f->parsed[index] = event;

@@ -137,7 +137,7 @@ void tally_mm_done(struct engine *e, uint32_t number, struct mm *mm)
 				first &= k >= i;
 				add_bound(&flushes, &mm->rows[k].count.flushes);
 			}
-		if (first)
+		if (first && e->config.sink.flush_mm)
 			e->config.sink.flush_mm(e->config.sink.context, policy, number, point,
 						scope, &flushes);
 	}

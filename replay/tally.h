@@ -24,12 +24,14 @@ static inline struct flush_count *tally_flush(struct engine *e, struct mm *mm, u
 		&e->instances[policy].result.flush[event->point][event->level][scope];
 	uint32_t key = row_key(policy, event->point, scope, event->level);
 	struct mm_row *row;
+	uint32_t last;
 
 	if (!mm || scope == SCOPE_NONE)
 		return total;
-	row = &mm->rows[mm->policy[policy].last_row];
-	if (!mm->nr_rows || row->key != key)
-		row = tally_row(e, mm, policy, key);
+	last = mm->policy[policy].last_row;
+	if (mm->nr_rows && mm->rows[last].key == key)
+		return &mm->rows[last].count;
+	row = tally_row(e, mm, policy, key);
 	return row ? &row->count : total;
 }
 

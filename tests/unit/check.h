@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static int failures;
+static int failures __attribute__((unused));
 
 #define CHECK(condition)                                                           \
 	do {                                                                       \
