@@ -9,6 +9,8 @@
  *   reports/   the reports: NAME.sql, and NAME.gp where there is a picture
  *   db.c       opens the database read only, narrows it to a trace or a policy
  *   table.c    a query's rows as text table, CSV, JSON
+ *   merge.c    one database of many; copy.c a recording's rows, shards.c shards added up,
+ *              manifest.c the list of a fleet's recordings
  *   compare.c  two databases, recordings or policies beside each other
  *   html.c     all reports as one HTML page; html_style.c its looks, svg.c its pictures
  *   plot.c     pictures, through gnuplot
@@ -30,6 +32,8 @@
 #include "analysis/db.h"
 #include "analysis/help.h"
 #include "analysis/html.h"
+#include "analysis/manifest.h"
+#include "analysis/merge.h"
 #include "analysis/plot.h"
 #include "analysis/report.h"
 #include "common/msg.h"
@@ -40,6 +44,8 @@ static const char help[] =
 	"       tlbreport DB cost --plot FILE.png|FILE.svg|-\n"
 	"       tlbreport DB html -o FILE.html\n"
 	"       tlbreport compare A.db [B.db] [--fail-if RULE]... [OPTION]...\n"
+	"       tlbreport merge OUT.db [--manifest LIST] PART.db...\n"
+	"       tlbreport manifest LIST\n"
 	"       tlbreport list\n"
 	"       tlbreport help REPORT\n"
 	"\n"
@@ -57,6 +63,7 @@ static const char help[] =
 	"  --fail-if RULE  of compare: exit with 1 if RULE holds, like 'cost>+5%' or\n"
 	"                  'broadcasts.high>=1000'\n"
 	"  --per-second    of compare: rates instead of totals\n"
+	"  --manifest LIST of merge: a fleet's recordings with hosts, labels and parts\n"
 	"  -o FILE         of html: where to write the page; default: standard output\n"
 	"  -h, --help      this text; behind a report, what it answers and its columns\n"
 	"  -V, --version   the version\n"
@@ -70,7 +77,8 @@ static const char help[] =
 	"  tlbreport compare old.db new.db --fail-if 'cost.sure>+5%'\n"
 	"  tlbreport help processes\n"
 	"\n"
-	"Exit status: 0 fine, 1 failed or a --fail-if holds, 2 wrong usage.\n";
+	"Exit status: 0 fine, 1 failed or a --fail-if holds, 2 wrong usage, 3 merged, but recordings\n"
+	"are missing.\n";
 
 enum {
 	RULES_MOST = 64
@@ -85,6 +93,11 @@ struct command {
 	const char *other, *traces[2], *policies[2];
 	size_t nr_traces, nr_policies, nr_rules;
 	struct compare_rule rules[RULES_MOST];
+	/* For merge and manifest: what stands behind them. */
+	bool merge, list;
+	const char *manifest;
+	char **parts;
+	size_t nr_parts;
 };
 
 /* 80 columns where nobody says otherwise, so that what goes into a file is always the same. */
@@ -180,6 +193,30 @@ static int parse_compare(struct command *c, int nr, char **words)
 	return -1;
 }
 
+/* WORDS begin with "merge" or "manifest". Returns like parse(). */
+static int parse_merge(struct command *c, int nr, char **words)
+{
+	bool merge = !strcmp(words[0], "merge");
+
+	if (c->not_html || c->plot || c->output || c->nr_traces || c->nr_policies || c->nr_rules ||
+	    c->per_second || c->how.limit >= 0)
+		return usage("%s takes no option%s", words[0], merge ? " but --manifest" : "");
+	if (!merge && c->manifest)
+		return usage("--manifest is for merge");
+	if (!merge && nr != 2)
+		return usage("manifest takes one list");
+	if (merge && nr < 2)
+		return usage("merge into which database?");
+	if (merge && nr < 3 && !c->manifest)
+		return usage("merge which databases into %s?", words[1]);
+	c->merge = merge;
+	c->list = !merge;
+	c->path = words[1];
+	c->parts = words + 2;
+	c->nr_parts = (size_t)(nr - 2);
+	return -1;
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct command *c)
 {
@@ -193,7 +230,8 @@ static int parse(int argc, char **argv, struct command *c)
 		PLOT,
 		MARKDOWN,
 		FAIL_IF,
-		PER_SECOND
+		PER_SECOND,
+		MANIFEST
 	};
 	static const struct option options[] = {
 		{"csv", no_argument, NULL, CSV},
@@ -205,6 +243,7 @@ static int parse(int argc, char **argv, struct command *c)
 		{"plot", required_argument, NULL, PLOT},
 		{"fail-if", required_argument, NULL, FAIL_IF},
 		{"per-second", no_argument, NULL, PER_SECOND},
+		{"manifest", required_argument, NULL, MANIFEST},
 		{"markdown", no_argument, NULL, MARKDOWN},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
@@ -262,6 +301,9 @@ static int parse(int argc, char **argv, struct command *c)
 		case PER_SECOND:
 			c->per_second = true;
 			break;
+		case MANIFEST:
+			c->manifest = optarg;
+			break;
 		case MARKDOWN:
 			c->markdown = true;
 			break;
@@ -295,6 +337,10 @@ static int parse(int argc, char **argv, struct command *c)
 		if (++optind >= argc)
 			return usage("compare which databases?");
 	}
+	if (!strcmp(argv[optind], "merge") || !strcmp(argv[optind], "manifest"))
+		return parse_merge(c, argc - optind, argv + optind);
+	if (c->manifest)
+		return usage("--manifest is for merge");
 	if (!c->compare && (c->nr_rules || c->per_second))
 		return usage("%s is for compare", c->nr_rules ? "--fail-if" : "--per-second");
 	c->path = argv[optind++];
@@ -512,6 +558,65 @@ out:
 	return status;
 }
 
+/* Reads a list and says what is wrong with it. Returns an exit status. */
+static int read_manifest(const char *path, bool files, struct manifest *m)
+{
+	struct text faults = {0};
+	int ret = manifest_read(path, files, m, &faults);
+
+	if (faults.len)
+		fputs(faults.text, stderr);
+	else if (ret)
+		msg_error("%s: %s", path, strerror(-ret));
+	text_free(&faults);
+	return ret ? EXIT_FAILED : EXIT_FINE;
+}
+
+static int print_manifest(const char *path)
+{
+	struct manifest m;
+	int status = read_manifest(path, true, &m);
+
+	for (size_t i = 0; !status && i < m.nr; i++)
+		printf("%s\t%s\t%s\n", m.rows[i].path, m.rows[i].host, m.rows[i].recording);
+	manifest_free(&m);
+	return status;
+}
+
+static void show_progress(size_t done, size_t all)
+{
+	msg_progress("merge: %zu of %zu recordings", done, all);
+}
+
+static int run_merge(struct command *c)
+{
+	struct merge_how how = {.out = c->path, .parts = c->parts, .nr_parts = c->nr_parts,
+				.progress = show_progress};
+	struct manifest m = {0};
+	struct text missing = {0};
+	char err[1024] = "";
+	int status = c->manifest ? read_manifest(c->manifest, false, &m) : EXIT_FINE;
+
+	how.fleet = c->manifest ? &m : NULL;
+	if (!status) {
+		int ret = merge_run(&how, &missing, err, sizeof(err));
+
+		msg_progress_end();
+		if (ret)
+			msg_error("%s", err);
+		status = ret ? EXIT_FAILED : missing.len ? EXIT_INCOMPLETE : EXIT_FINE;
+	}
+	for (char *line = missing.text, *end; line && *line && status != EXIT_FAILED;
+	     line = end + 1) {
+		end = strchr(line, '\n');
+		*end = '\0';
+		msg_warn("missing: %s", line);
+	}
+	text_free(&missing);
+	manifest_free(&m);
+	return status;
+}
+
 static int run(struct command *c)
 {
 	bool page = !strcmp(c->report, "html");
@@ -559,7 +664,11 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "C.UTF-8");
 	c.how.width = terminal_width();
 	int status = parse(argc, argv, &c);
-	if (status < 0 && c.compare) {
+	if (status < 0 && c.list) {
+		status = print_manifest(c.path);
+	} else if (status < 0 && c.merge) {
+		status = run_merge(&c);
+	} else if (status < 0 && c.compare) {
 		status = run_compare(&c);
 	} else if (status < 0) {
 		if (!c.report)

@@ -59,6 +59,10 @@ _tlbreport() {
 		_tlb_files '*.@(png|svg|html)' "$cur"
 		return
 		;;
+	--manifest | manifest)
+		_tlb_files '*.tsv' "$cur"
+		return
+		;;
 	help)
 		_tlb_words "$reports" "$cur"
 		return
@@ -76,9 +80,11 @@ _tlbreport() {
 	case $cur in
 	-*) _tlb_words "$(_tlb_options "$1")" "$cur" ;;
 	*)
-		if [ "$COMP_CWORD" -eq 1 ]; then
+		if [ "${COMP_WORDS[1]}" = merge ] || [ "${COMP_WORDS[1]}" = compare ]; then
 			_tlb_files '*.db' "$cur"
-			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "list help" -- "$cur")
+		elif [ "$COMP_CWORD" -eq 1 ]; then
+			_tlb_files '*.db' "$cur"
+			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "list help compare merge manifest" -- "$cur")
 		else
 			_tlb_words "$reports $("$1" --help | sed -n 's/^ *tlbreport DB \([a-z]*\) .*/\1/p')" "$cur"
 		fi

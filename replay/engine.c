@@ -17,6 +17,7 @@
 
 #include "replay/decide.h"
 #include "replay/exposure.h"
+#include "replay/longest.h"
 #include "replay/range.h"
 #include "replay/residency.h"
 #include "replay/spurious.h"
@@ -44,13 +45,6 @@ const struct param common_params[] = {
 		 "(assumed)"},
 	PARAM_END,
 };
-
-static const char *const ended_names[] = {"flush", "refault", "gone", "end", "evicted"};
-
-const char *ended_name(unsigned int ended)
-{
-	return ended < NR_ENDED ? ended_names[ended] : "?";
-}
 
 /* ---- making and ending ---- */
 
@@ -548,6 +542,7 @@ int engine_end(struct engine *e, uint64_t time_ns)
 					       &in->result.likely[STALE_UNSAFE][ENDED_TRACE]};
 
 		add_shared(&in->result);
+		longest_sort(&in->result);
 		for (unsigned int level = 0; level < NR_LEVELS; level++) {
 			struct tlb_event event = {
 				.time_ns = time_ns, .level = (uint8_t)level, .pages = 1};

@@ -15,11 +15,6 @@
 #include "replay/tlb.h"
 #include "schema/derive.h"
 
-/* How an exposure ended. */
-enum ended { ENDED_FLUSH, ENDED_REFAULT, ENDED_GONE, ENDED_TRACE, ENDED_EVICTED, NR_ENDED };
-
-const char *ended_name(unsigned int ended);
-
 /* Parameters that every policy takes, beside its own. */
 struct common_params {
 	/* of the entries that a CPU could hold and no event shows, how many it does */
@@ -95,7 +90,7 @@ struct policy_result {
 	uint64_t *received;                 /* [cpu], by scope mask */
 	struct time_bucket *buckets;
 	size_t nr_buckets;
-	struct exposure_row *rows;          /* the longest, at the high bound; not ordered */
+	struct exposure_row *rows;          /* at the high bound, the longest first */
 	size_t nr_rows;
 	uint64_t rows_left_out;
 };
@@ -119,6 +114,8 @@ struct engine_sink {
 struct shard {
 	uint32_t part, parts; /* part: 1 to parts */
 };
+
+#define SHARDS_MOST 4096
 
 /* Whether address space MM belongs to SHARD. */
 static inline bool shard_has(const struct shard *shard, uint32_t mm)

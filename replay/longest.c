@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/longest.h"
 
+#include <stdlib.h>
+
 /* A heap whose root is the shortest row kept; ties go by what is deterministic, not by arrival. */
 static bool row_less(const struct exposure_row *a, const struct exposure_row *b)
 {
@@ -47,4 +49,14 @@ void longest_keep(struct engine *e, struct policy_result *r, const struct exposu
 		i = child;
 	}
 	r->rows[i] = *row;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	return row_less(a, b) - row_less(b, a);
+}
+
+void longest_sort(struct policy_result *r)
+{
+	qsort(r->rows, r->nr_rows, sizeof(*r->rows), longest_first);
 }

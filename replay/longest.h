@@ -8,4 +8,7 @@
 /* Offers ROW to those that R keeps. */
 void longest_keep(struct engine *e, struct policy_result *r, const struct exposure_row *row);
 
+/* Puts the rows kept into order, the longest first. */
+void longest_sort(struct policy_result *r);
+
 #endif

@@ -54,6 +54,8 @@ static void usage(FILE *out)
 	      "      --dirty-share SHARE\n"
 	      "                      of the swapped-in pages whose later writes nothing shows, how many\n"
 	      "                      are written, 0 to 1 (default: by the writes to swapped-out pages)\n"
+	      "      --shard I/N     count only part I of N of the address spaces; tlbreport merge adds\n"
+	      "                      the results of all parts up to those of the whole\n"
 	      "      --dump          print every recorded event, one a line, and what was lost\n"
 	      "      --list-policies, --help-policy=NAME, --list-costs\n"
 	      "  -h, --help, -V, --version\n"
@@ -164,6 +166,24 @@ static int dump(const char *path)
 	return incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
 }
 
+/* "I/N". Returns 0 or -EINVAL. */
+static int parse_shard(const char *text, struct shard *shard)
+{
+	char *slash, *end;
+	unsigned long part, parts;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	part = strtoul(text, &slash, 10);
+	if (*slash != '/' || slash[1] < '0' || slash[1] > '9')
+		return -EINVAL;
+	parts = strtoul(slash + 1, &end, 10);
+	if (*end || !part || part > parts || parts > SHARDS_MOST)
+		return -EINVAL;
+	*shard = (struct shard){(uint32_t)part, (uint32_t)parts};
+	return 0;
+}
+
 static int replay_all(struct replay_options *options, const char *output, bool append,
 		      char **traces, int nr_traces)
 {
@@ -203,7 +223,8 @@ out:
 }
 
 enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS,
-       OPT_TLB, OPT_SAMPLES, OPT_ACCESS, OPT_DIRTY_SHARE };
+       OPT_TLB, OPT_SAMPLES, OPT_ACCESS, OPT_DIRTY_SHARE,
+       OPT_SHARD };
 
 static int read_share(const char *text, double *share)
 {
@@ -229,6 +250,7 @@ int main(int argc, char **argv)
 		{"samples", required_argument, NULL, OPT_SAMPLES},
 		{"access", required_argument, NULL, OPT_ACCESS},
 		{"dirty-share", required_argument, NULL, OPT_DIRTY_SHARE},
+		{"shard", required_argument, NULL, OPT_SHARD},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
@@ -286,6 +308,13 @@ int main(int argc, char **argv)
 		case OPT_DIRTY_SHARE:
 			if (read_share(optarg, &options.dirty_share)) {
 				msg_error("--dirty-share %s: a number from 0 to 1 is wanted", optarg);
+				goto out;
+			}
+			break;
+		case OPT_SHARD:
+			if (parse_shard(optarg, &options.shard)) {
+				msg_error("--shard takes I/N, 1 <= I <= N <= %u, not '%s'",
+					  SHARDS_MOST, optarg);
 				goto out;
 			}
 			break;

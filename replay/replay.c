@@ -191,6 +191,7 @@ struct run {
 	struct dirty *dirty; /* NULL: the recording has nothing of swap */
 	struct heat *heat;
 	struct results *results;
+	struct shard shard;
 	uint64_t *cpu_events;
 	struct samples *samples; /* NULL: none, or no more */
 	struct sample sample;    /* the next one */
@@ -201,7 +202,8 @@ static void sink_mm_done(void *context, const struct mm_identity *mm)
 {
 	struct run *run = context;
 
-	results_mm(run->results, mm, engine_mm_pages(run->engine, mm->mm));
+	if (shard_has(&run->shard, mm->mm))
+		results_mm(run->results, mm, engine_mm_pages(run->engine, mm->mm));
 }
 
 static void sink_event(void *context, const struct tlb_event *event)
@@ -354,7 +356,7 @@ static bool has_lost(const struct trace_info *info)
 int replay_trace(const char *path, const struct replay_options *options, struct results *results,
 		 bool *lost, struct replay_error *err)
 {
-	struct run run = {.results = results};
+	struct run run = {.results = results, .shard = options->shard};
 	struct results_input input = {.policies = options->policies,
 				      .nr_policies = options->nr_policies,
 				      .max_rows = MAX_EXPOSURE_ROWS,
@@ -407,6 +409,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 		.nr_policies = options->nr_policies,
 		.max_rows = MAX_EXPOSURE_ROWS,
 		.tlb = options->tlb,
+		.shard = options->shard,
 		.sink = {.context = results, .page = results_page, .stale = results_stale,
 			 .flush_mm = results_flush_mm},
 	};
@@ -442,6 +445,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	}
 	input.trace = run.trace;
 	input.tlb = options->tlb_text;
+	input.shard = options->shard;
 	input.decoder = run.decoder;
 	input.interpreter = run.interpreter;
 	input.engine = run.engine;

@@ -21,6 +21,7 @@ struct replay_options {
 	char *const *accesses;           /* "SYSTEM:EVENT:FIELD[:r|w]", nr_accesses of them */
 	size_t nr_accesses;
 	double dirty_share;              /* see replay/dirty.h; negative: from the recording */
+	struct shard shard;              /* count only these address spaces; all zero: all */
 	volatile sig_atomic_t *stop;     /* becomes non-zero when the user wants out */
 };
 

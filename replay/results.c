@@ -19,8 +19,6 @@
 #include <sqlite3.h>
 
 #define SCHEMA_VERSION 2
-#define MAX_PAGE_ROWS  100000
-#define MAX_STALE_ROWS 10000 /* per policy */
 #define MAX_FACT_ROWS  4096
 
 static const char schema_sql[] =
@@ -234,8 +232,9 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 		run(r,
 		    "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;");
 		run(r, schema_sql);
-		run(r, "INSERT INTO meta VALUES('schema', '1'), ('tlbreplay', '" TLBREPLAY_VERSION
-		       "')");
+		run(r,
+		    "INSERT INTO meta SELECT 'schema', user_version FROM pragma_user_version "
+		    "UNION ALL SELECT 'tlbreplay', '" TLBREPLAY_VERSION "'");
 	} else if (one_number(r, "PRAGMA user_version") != SCHEMA_VERSION && !r->error) {
 		snprintf(err->text, sizeof(err->text),
 			 "%s: not a results database of schema version %d; nothing was added", path,
@@ -516,9 +515,11 @@ static void write_heat(struct job *j)
 	heat_size(j->in->heat, &bytes, &width_ns);
 	put(j->r, grid, "iii", j->trace, (int64_t)bytes, (int64_t)width_ns);
 	for (size_t i = 0; i < nr; i++)
-		put(j->r, stmt, "iinissi", j->trace, (int64_t)cells[i].mm, cells[i].addr != 0,
-		    (int64_t)cells[i].addr, (int64_t)cells[i].start_ns, point_name(cells[i].point),
-		    level_name(cells[i].level), (int64_t)cells[i].decisions);
+		if (shard_has(&j->in->shard, cells[i].mm))
+			put(j->r, stmt, "iinissi", j->trace, (int64_t)cells[i].mm,
+			    cells[i].addr != 0, (int64_t)cells[i].addr, (int64_t)cells[i].start_ns,
+			    point_name(cells[i].point), level_name(cells[i].level),
+			    (int64_t)cells[i].decisions);
 	free(cells);
 	sqlite3_finalize(stmt);
 	sqlite3_finalize(grid);
@@ -672,39 +673,38 @@ static bool is_kernel(const struct job *j, unsigned int p)
 	return j->kernel_policy && !strcmp(j->kernel_policy, j->in->policies[p].policy->name);
 }
 
-static struct spurious_count spurious_count(const struct policy_result *res, unsigned int level)
+/* What policy P did, as far as other numbers follow from it. */
+static struct policy_counts policy_counts(const struct job *j, unsigned int p)
 {
-	return (struct spurious_count){.proven = res->spurious_proven[level],
-				       .possible = res->spurious_possible[level],
-				       .predicted = res->spurious_predicted[level],
-				       .held = res->spurious_held[level],
-				       .unsure = res->spurious_unsure[level],
-				       .likely = res->spurious_likely[level],
-				       .maybe = res->spurious_maybe[level]};
-}
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct common_params *common = &j->in->policies[p].common;
+	struct policy_counts c = {.targets = res->targets,
+				  .refills = res->refills,
+				  .notifies = res->notifies,
+				  .share = common->share,
+				  .write_share = common->write_share,
+				  .kernels = is_kernel(j, p)};
 
-static void add_bound(struct real_bound *to, struct real_bound more)
-{
-	to->low += more.low;
-	to->estimate += more.estimate;
-	to->high += more.high;
+	memcpy(c.flushes, res->scope, sizeof(c.flushes));
+	for (unsigned int l = 0; l < NR_LEVELS; l++) {
+		c.fix_scope[l] = res->spurious_scope[l];
+		c.spurious[l] = (struct spurious_count){.proven = res->spurious_proven[l],
+							.possible = res->spurious_possible[l],
+							.predicted = res->spurious_predicted[l],
+							.held = res->spurious_held[l],
+							.unsure = res->spurious_unsure[l],
+							.likely = res->spurious_likely[l],
+							.maybe = res->spurious_maybe[l]};
+	}
+	return c;
 }
 
 /* Spurious faults under policy P at LEVEL (NR_LEVELS: all). */
 static struct real_bound spurious_of(const struct job *j, unsigned int p, unsigned int level)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
-	const struct common_params *common = &j->in->policies[p].common;
-	struct real_bound b = {0};
+	struct policy_counts c = policy_counts(j, p);
 
-	for (unsigned int l = 0; l < NR_LEVELS; l++) {
-		struct spurious_count c = spurious_count(res, l);
-
-		if (level == NR_LEVELS || l == level)
-			add_bound(&b, derive_spurious(&c, common->share, common->write_share,
-						      is_kernel(j, p)));
-	}
-	return b;
+	return derive_spurious_at(&c, level);
 }
 
 /* Where policy P flushes after a spurious fault at LEVEL. */
@@ -797,6 +797,7 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 {
 	const struct policy_result *res = engine_result(j->in->engine, p);
 	const struct policy_instance *inst = &j->in->policies[p];
+	const struct exposure_row *rows = res->rows;
 	sqlite3_stmt *stmt = insert_into(j->r, "exposures", 7);
 
 	for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
@@ -831,7 +832,7 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 	sqlite3_finalize(stmt);
 	stmt = insert_into(j->r, "exposure_rows", 8);
 	for (size_t i = 0; i < res->nr_rows; i++) {
-		const struct exposure_row *row = &res->rows[i];
+		const struct exposure_row *row = &rows[i];
 
 		put(j->r, stmt, "isiiiiis", id, staleness_name(row->kind), (int64_t)row->mm,
 		    (int64_t)row->page, (int64_t)decoder_cpu(j->in->decoder, row->cpu),
@@ -839,43 +840,24 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 	}
 	sqlite3_finalize(stmt);
 	if (res->rows_left_out)
-		note(j, "left out", inst->spec, (int64_t)res->rows_left_out,
-		     "stale entries that are in the sums and not among the single rows (the longest are kept)");
-}
-
-static struct cost_counts cost_counts(const struct job *j, unsigned int p)
-{
-	const struct policy_result *res = engine_result(j->in->engine, p);
-	unsigned int cpus = decoder_nr_cpus(j->in->decoder);
-	struct cost_counts c = {.targets = res->targets,
-				.spurious = spurious_of(j, p, NR_LEVELS),
-				.refills = res->refills,
-				.notifies = res->notifies,
-				.share = j->in->policies[p].common.share,
-				.others = cpus ? cpus - 1 : 0};
-
-	memcpy(c.flushes, res->scope, sizeof(c.flushes));
-	for (unsigned int level = 0; level < NR_LEVELS; level++)
-		if (spurious_scope(j, p, level) == SCOPE_LOCAL)
-			add_bound(&c.spurious_local, spurious_of(j, p, level));
-	return c;
+		note(j, "left out", inst->spec, (int64_t)res->rows_left_out, "%s", NOTE_ROWS_LEFT);
 }
 
 static void write_costs(struct job *j, unsigned int p, int64_t id)
 {
-	struct cost_counts counts = cost_counts(j, p);
+	struct policy_counts counts = policy_counts(j, p);
 	struct real_bound parts[NR_PARTS] = {{0}};
 	bool open[NR_PARTS] = {false};
 	sqlite3_stmt *stmt = insert_into(j->r, "costs", 7);
 
 	for (unsigned int i = 0; i < NR_COSTS; i++) {
 		const struct cost_item *item = &j->in->cost->items[i];
-		struct real_bound n = derive_quantity(&counts, i);
+		struct real_bound n = derive_quantity(&counts, decoder_nr_cpus(j->in->decoder), i);
 		enum cost_part part = derive_part(i);
 
-		add_bound(&parts[part],
-			  (struct real_bound){n.low * item->low, n.estimate * item->value,
-					      n.high * item->high});
+		derive_add(&parts[part],
+			   (struct real_bound){n.low * item->low, n.estimate * item->value,
+					       n.high * item->high});
 		open[part] |= n.high > 0 && item->trust == COST_UNCALIBRATED;
 	}
 	for (unsigned int i = 0; i < NR_PARTS; i++)
@@ -910,6 +892,18 @@ static void write_params(struct job *j, unsigned int p, int64_t id)
 	sqlite3_finalize(stmt);
 }
 
+static bool is_seen(const struct job *j, unsigned int point, unsigned int level)
+{
+	return interpret_sees(j->in->interpreter, point) || j->counts->recorded[point][level];
+}
+
+static const char *check_source(const struct job *j, unsigned int point, unsigned int level)
+{
+	return !is_seen(j, point, level)		  ? "unseen"
+	       : j->counts->tlbi_only[point][level] > 0 ? "tlbi-only"
+							  : "events";
+}
+
 /* The policy that the kernel had, against the flushes that the recording shows. */
 static void write_selfcheck(struct job *j)
 {
@@ -930,33 +924,29 @@ static void write_selfcheck(struct job *j)
 	const struct policy_result *res = engine_result(j->in->engine, p);
 	for (unsigned int point = 0; point < NR_POINTS; point++)
 		for (unsigned int level = 0; level < NR_LEVELS; level++) {
-			uint64_t decisions = 0, replayed = 0;
-			uint64_t recorded = j->counts->recorded[point][level];
-			bool only = j->counts->tlbi_only[point][level] > 0;
-			bool seen = interpret_sees(j->in->interpreter, point) || recorded;
+			struct check_counts c = {.recorded = j->counts->recorded[point][level],
+						 .seen = is_seen(j, point, level)};
 
 			for (unsigned int scope = 0; scope < NR_SCOPES; scope++) {
-				decisions += res->flush[point][level][scope].decisions;
-				replayed += res->flush[point][level][scope].flushes.estimate;
+				c.decisions += res->flush[point][level][scope].decisions;
+				c.replayed += res->flush[point][level][scope].flushes.estimate;
 			}
 			if (point == POINT_SPURIOUS) {
 				struct real_bound b = spurious_of(j, p, level);
 
-				decisions = (uint64_t)derive_rounded(b.estimate);
-				replayed =
-					spurious_scope(j, p, level) == SCOPE_NONE ? 0 : decisions;
+				c.decisions = (uint64_t)derive_rounded(b.estimate);
+				c.replayed = spurious_scope(j, p, level) == SCOPE_NONE
+						     ? 0
+						     : c.decisions;
 			}
-			if (point == POINT_YOUNG || (!decisions && !recorded))
+			if (!derive_check_row(&c, point))
 				continue;
-			if (point == POINT_SWITCH && !recorded && !replayed)
-				continue;
-			if (seen && !recorded && replayed && point != POINT_WP_REUSE)
-				note(j, "unseen", point_name(point), (int64_t)replayed,
-				     "its sites are in the recording and none fired: one of them could not be "
-				     "probed, or the kernel does not flush there");
+			if (derive_check_silent(&c, point))
+				note(j, "unseen", point_name(point), (int64_t)c.replayed, "%s",
+				     CHECK_SILENT);
 			put(j->r, stmt, "isssnis", j->trace, j->kernel_policy, point_name(point),
-			    level_name(level), (int)seen, (int64_t)recorded, (int64_t)replayed,
-			    !seen ? "unseen" : only ? "tlbi-only" : "events");
+			    level_name(level), (int)c.seen, (int64_t)c.recorded,
+			    (int64_t)c.replayed, check_source(j, point, level));
 		}
 	sqlite3_finalize(stmt);
 }
@@ -984,7 +974,7 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 			 "INSERT INTO stale_pages SELECT %" PRId64
 			 ", mm, page, entries FROM temp.stale_rows "
 			 "WHERE policy = %u ORDER BY entries DESC, mm, page LIMIT %d",
-			 ids[p], p, MAX_STALE_ROWS);
+			 ids[p], p, STALE_PAGE_ROWS);
 		run(j->r, sql);
 	}
 	snprintf(sql, sizeof(sql),
@@ -1002,19 +992,17 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 		 "INSERT INTO pages SELECT %" PRId64
 		 ", mm, page, point, level, n FROM temp.page_sums "
 		 "WHERE rowid <= %d ORDER BY mm, page, point, level",
-		 j->trace, MAX_PAGE_ROWS);
+		 j->trace, PAGE_ROWS);
 	run(j->r, sql);
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO pages SELECT %" PRId64
 		 ", mm, NULL, point, level, sum(n) FROM temp.page_sums "
 		 "WHERE rowid > %d GROUP BY mm, point, level ORDER BY mm, point, level",
-		 j->trace, MAX_PAGE_ROWS);
+		 j->trace, PAGE_ROWS);
 	run(j->r, sql);
-	int64_t rest = one_number(j->r, "SELECT max(0, count(*) - 100000) FROM temp.page_sums");
+	int64_t rest = one_number(j->r, "SELECT count(*) FROM temp.page_sums") - PAGE_ROWS;
 	if (rest > 0)
-		note(j, "left out", "pages", rest,
-		     "rows of v_page that are added up under page NULL; the hottest %d are kept",
-		     MAX_PAGE_ROWS);
+		note(j, "left out", "pages", rest, "%s", NOTE_PAGES_LEFT);
 	run(j->r, "DROP TABLE temp.page_sums");
 	stmt = insert_into(j->r, "runs", 4);
 	put(j->r, stmt, "isss", j->trace, "cost", j->in->cost ? j->in->cost->name : "none",
@@ -1023,7 +1011,7 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 	    j->in->tlb ? "given" : "default");
 	snprintf(sql, sizeof(sql), "%zu", j->in->max_rows);
 	put(j->r, stmt, "isss", j->trace, "exposure_rows", sql, "default");
-	snprintf(sql, sizeof(sql), "%d", MAX_PAGE_ROWS);
+	snprintf(sql, sizeof(sql), "%d", PAGE_ROWS);
 	put(j->r, stmt, "isss", j->trace, "page_rows", sql, "default");
 	snprintf(sql, sizeof(sql), "%zu", engine_page_bytes(j->in->engine));
 	put(j->r, stmt, "isss", j->trace, "bytes_per_live_page", sql, "default");
@@ -1042,6 +1030,34 @@ static bool lost_events(const struct job *j)
 	return false;
 }
 
+/* The worst comes first. */
+enum witness_kind { WITNESS_UNSAFE, WITNESS_UNBROKEN, WITNESS_STUCK, NR_WITNESSES };
+
+static const char *const witness_verdicts[] = {
+	[WITNESS_UNSAFE] = "unsafe",
+	[WITNESS_UNBROKEN] = "break-before-make violated",
+	[WITNESS_STUCK] = "stuck",
+};
+
+static void witness_text(const struct job *j, const struct witness *w, enum witness_kind kind,
+			 char *text, size_t size)
+{
+	static const char *const what[] = {
+		[WITNESS_UNSAFE] =
+			"may hold an entry that allows more than the page table, or maps what is gone",
+		[WITNESS_UNBROKEN] = "changes a block without taking the old entry away",
+		[WITNESS_STUCK] =
+			"may hold a read-only entry that nothing on this path removes: it faults for ever",
+	};
+
+	snprintf(text, size,
+		 "%" PRIu64 ".%09" PRIu64 " s, %s %s on cpu %u, mm %u, page 0x%" PRIx64 ": cpu %u %s",
+		 w->time_ns / 1000000000, w->time_ns % 1000000000, point_name(w->point),
+		 level_name(w->level), decoder_cpu(j->in->decoder, w->cpu), w->mm, w->addr,
+		 decoder_cpu(j->in->decoder, kind == WITNESS_UNBROKEN ? w->cpu : w->holder),
+		 what[kind]);
+}
+
 /*
  * Judged at the high bound, over the points that the recording shows. What is unsafe is so whatever
  * was lost; what looks safe is not known to be, if events are missing.
@@ -1050,36 +1066,111 @@ static void write_verdict(struct job *j, sqlite3_stmt *stmt, unsigned int p, int
 			  int64_t unseen)
 {
 	const struct policy_result *res = engine_result(j->in->engine, p);
-	const struct {
-		const struct witness *w;
-		const char *verdict, *what;
-	} kinds[] = {
-		{&res->unsafe, "unsafe",
-		 "may hold an entry that allows more than the page table, or maps what is gone"},
-		{&res->unbroken, "break-before-make violated",
-		 "changes a block without taking the old entry away"},
-		{&res->stuck, "stuck",
-		 "may hold a read-only entry that nothing on this path removes: it faults for ever"},
-	};
+	const struct witness *witnesses[] = {[WITNESS_UNSAFE] = &res->unsafe,
+					     [WITNESS_UNBROKEN] = &res->unbroken,
+					     [WITNESS_STUCK] = &res->stuck};
 	char text[256];
 
-	for (size_t i = 0; i < 3; i++) {
-		const struct witness *w = kinds[i].w;
-
-		if (!w->seen)
+	for (enum witness_kind kind = 0; kind < NR_WITNESSES; kind++) {
+		if (!witnesses[kind]->seen)
 			continue;
-		snprintf(text, sizeof(text),
-			 "%" PRIu64 ".%09" PRIu64 " s, %s %s on cpu %u, mm %u, page 0x%" PRIx64
-			 ": cpu %u %s",
-			 w->time_ns / 1000000000, w->time_ns % 1000000000, point_name(w->point),
-			 level_name(w->level), decoder_cpu(j->in->decoder, w->cpu), w->mm, w->addr,
-			 decoder_cpu(j->in->decoder, i == 1 ? w->cpu : w->holder), kinds[i].what);
-		put(j->r, stmt, "issi", id, kinds[i].verdict, text, unseen);
+		witness_text(j, witnesses[kind], kind, text, sizeof(text));
+		put(j->r, stmt, "issi", id, witness_verdicts[kind], text, unseen);
 		return;
 	}
 	put(j->r, stmt, "issi", id, lost_events(j) ? "unknown" : "safe",
 	    lost_events(j) ? "events were lost: what they would have shown is not known" : NULL,
 	    unseen);
+}
+
+/* ---- shards ---- */
+
+static void write_witness(sqlite3_stmt *stmt, struct job *j, int64_t id, const struct witness *w,
+			  enum witness_kind kind)
+{
+	char text[256];
+
+	if (!w->seen)
+		return;
+	witness_text(j, w, kind, text, sizeof(text));
+	put(j->r, stmt, "isis", id, witness_verdicts[kind], (int64_t)w->seq, text);
+}
+
+static void write_shard_sums(struct job *j, unsigned int p, int64_t id)
+{
+	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct {
+		const char *name;
+		const struct exposure_sum (*sums)[NR_ENDED];
+	} sets[] = {{"proven", res->proven},
+		    {"held", res->held},
+		    {"likely", res->likely},
+		    {"possible", res->possible}};
+	sqlite3_stmt *stmt = insert_into(j->r, "shard_exposures", 8);
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
+		for (unsigned int kind = 0; kind < NR_STALENESS; kind++)
+			for (unsigned int ended = 0; ended < NR_ENDED; ended++) {
+				const struct exposure_sum *s = &sets[i].sums[kind][ended];
+
+				if (s->entries <= 0)
+					continue;
+				put(j->r, stmt, "isssdiii", id, staleness_name(kind),
+				    ended_name(ended), sets[i].name, s->entries,
+				    (int64_t)(s->entry_units >> EXPOSURE_LIMB),
+				    (int64_t)(s->entry_units & EXPOSURE_LIMB_MASK),
+				    (int64_t)s->max_ns);
+			}
+	sqlite3_finalize(stmt);
+}
+
+/* What this shard counted, in the form in which shards add up. */
+static void write_shard(struct job *j, const int64_t *ids)
+{
+	const struct shard *shard = &j->in->shard;
+	sqlite3_stmt *stmt = insert_into(j->r, "shards", 3);
+
+	put(j->r, stmt, "iii", j->trace, (int64_t)shard->part, (int64_t)shard->parts);
+	sqlite3_finalize(stmt);
+	note(j, "left out", "shards", shard->parts - 1,
+	     "this is shard %u of %u: what belongs to the others is missing; tlbreport merge adds them "
+	     "up", shard->part, shard->parts);
+	for (unsigned int p = 0; p < j->in->nr_policies; p++) {
+		const struct policy_result *res = engine_result(j->in->engine, p);
+		struct policy_counts counts = policy_counts(j, p);
+
+		stmt = insert_into(j->r, "shard_counts", 4);
+		for (const struct counts_field *f = counts_fields; f->name; f++)
+			for (unsigned int i = 0; i < f->nr; i++) {
+				const char *at = (const char *)&counts + f->offset + i * f->stride;
+				const char *subject = f->subject ? f->subject(i) : "";
+
+				if (f->is_double)
+					put(j->r, stmt, "issd", ids[p], f->name, subject,
+					    *(const double *)at);
+				else
+					put(j->r, stmt, "issi", ids[p], f->name, subject,
+					    (int64_t)*(const uint64_t *)at);
+			}
+		sqlite3_finalize(stmt);
+		write_shard_sums(j, p, ids[p]);
+		stmt = insert_into(j->r, "shard_witnesses", 4);
+		write_witness(stmt, j, ids[p], &res->unsafe, WITNESS_UNSAFE);
+		write_witness(stmt, j, ids[p], &res->unbroken, WITNESS_UNBROKEN);
+		write_witness(stmt, j, ids[p], &res->stuck, WITNESS_STUCK);
+		sqlite3_finalize(stmt);
+		if (engine_shard_unsure(j->in->engine, p))
+			note(j, "assumed", j->in->policies[p].spec, 0,
+			     "its hook asks who holds entries of other shards' address spaces, which a shard "
+			     "does not know: counts may differ from a replay without shards");
+	}
+	stmt = insert_into(j->r, "shard_points", 5);
+	for (unsigned int point = 0; point < NR_POINTS; point++)
+		for (unsigned int level = 0; level < NR_LEVELS; level++)
+			put(j->r, stmt, "issis", j->trace, point_name(point), level_name(level),
+			    (int64_t)j->counts->recorded[point][level],
+			    check_source(j, point, level));
+	sqlite3_finalize(stmt);
 }
 
 static void write_policies(struct job *j)
@@ -1110,6 +1201,8 @@ static void write_policies(struct job *j)
 	sqlite3_finalize(rows);
 	sqlite3_finalize(verdicts);
 	write_pages_and_mms(j, ids);
+	if (j->in->shard.parts > 1)
+		write_shard(j, ids);
 }
 
 static void write_cost_items(struct job *j)

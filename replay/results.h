@@ -74,6 +74,7 @@ struct results_input {
 	uint64_t *cpu_events;           /* by trace_info.cpus[] */
 	size_t max_rows;
 	const char *tlb; /* geometry as given; NULL: none */
+	struct shard shard; /* of a recording's address spaces; all zero: all of them */
 };
 
 /* Writes it. Returns 0 or -EIO with ERR filled. */

@@ -1,6 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "schema/derive.h"
 
+#define BY_LEVEL(field, real)                                                                    \
+	{                                                                                        \
+		.name = "spurious_" #field,                                                      \
+		.offset = offsetof(struct policy_counts, spurious[0].field),                     \
+		.stride = sizeof(struct spurious_count), .nr = NR_LEVELS, .subject = level_name, \
+		.is_double = real, .adds = true                                                  \
+	}
+#define BY_SCOPE(field)                                                                 \
+	{                                                                               \
+		.name = "flushes_" #field,                                              \
+		.offset = offsetof(struct policy_counts, flushes[0].field),             \
+		.stride = sizeof(struct bound), .nr = NR_SCOPES, .subject = scope_name, \
+		.adds = true                                                            \
+	}
+#define ONE(field)                                                                        \
+	{                                                                                 \
+		.name = #field, .offset = offsetof(struct policy_counts, field), .nr = 1, \
+		.adds = true                                                              \
+	}
+#define SAME(field)                                                                       \
+	{                                                                                 \
+		.name = #field, .offset = offsetof(struct policy_counts, field), .nr = 1, \
+		.is_double = true                                                         \
+	}
+
+const struct counts_field counts_fields[] = {
+	BY_LEVEL(proven, false),
+	BY_LEVEL(possible, false),
+	BY_LEVEL(predicted, false),
+	BY_LEVEL(held, false),
+	BY_LEVEL(unsure, false),
+	BY_LEVEL(likely, true),
+	BY_LEVEL(maybe.estimate, false),
+	BY_LEVEL(maybe.high, false),
+	{.name = "fix_scope",
+	 .offset = offsetof(struct policy_counts, fix_scope),
+	 .stride = sizeof(uint64_t),
+	 .nr = NR_LEVELS,
+	 .subject = level_name},
+	BY_SCOPE(low),
+	BY_SCOPE(estimate),
+	BY_SCOPE(high),
+	ONE(targets.low),
+	ONE(targets.estimate),
+	ONE(targets.high),
+	ONE(refills),
+	ONE(notifies),
+	SAME(share),
+	SAME(write_share),
+	{.name = NULL},
+};
+
 void exposure_add(struct exposure_sum *sum, double entries, uint64_t ns)
 {
 	sum->entries += entries;
@@ -42,8 +94,8 @@ void derive_exposure(const struct exposure_sum *proven, const struct exposure_su
 	};
 	*entry_ns = (struct real_bound){
 		.low = low_ns,
-		.estimate = low_ns + exposure_ns(held) +
-			    share * positive(exposure_ns(likely) - low_ns),
+		.estimate =
+			low_ns + exposure_ns(held) + share * positive(exposure_ns(likely) - low_ns),
 		.high = exposure_ns(possible),
 	};
 }
@@ -59,8 +111,8 @@ struct real_bound derive_spurious(const struct spurious_count *c, double share, 
 	};
 
 	if (!kernels)
-		b.estimate += (double)c->predicted +
-			      write_share * ((double)c->held + share * c->likely);
+		b.estimate +=
+			(double)c->predicted + write_share * ((double)c->held + share * c->likely);
 	return b;
 }
 
@@ -93,21 +145,40 @@ static struct real_bound beyond_first(const struct bound *targets, const struct 
 				   positive(all.high - first.high)};
 }
 
-struct real_bound derive_quantity(const struct cost_counts *c, enum cost_item_id item)
+void derive_add(struct real_bound *to, struct real_bound more)
+{
+	to->low += more.low;
+	to->estimate += more.estimate;
+	to->high += more.high;
+}
+
+struct real_bound derive_spurious_at(const struct policy_counts *c, unsigned int level)
+{
+	struct real_bound all = {0};
+
+	for (unsigned int l = 0; l < NR_LEVELS; l++)
+		if (level == NR_LEVELS || l == level)
+			derive_add(&all, derive_spurious(&c->spurious[l], c->share, c->write_share,
+							 c->kernels));
+	return all;
+}
+
+struct real_bound derive_quantity(const struct policy_counts *c, unsigned int cpus,
+				  enum cost_item_id item)
 {
 	struct real_bound b = real(&c->flushes[SCOPE_LOCAL]);
 	double refills = (double)c->refills, notifies = (double)c->notifies;
 
 	switch (item) {
 	case COST_FLUSH_LOCAL: /* a spurious fault flushes too, where the policy says so */
-		b.low += c->spurious_local.low;
-		b.estimate += c->spurious_local.estimate;
-		b.high += c->spurious_local.high;
+		for (unsigned int level = 0; level < NR_LEVELS; level++)
+			if (c->fix_scope[level] == SCOPE_LOCAL)
+				derive_add(&b, derive_spurious_at(c, level));
 		return b;
 	case COST_FLUSH_BROADCAST:
 		return real(&c->flushes[SCOPE_BROADCAST]);
 	case COST_VICTIM_BROADCAST:
-		return times(real(&c->flushes[SCOPE_BROADCAST]), c->others);
+		return times(real(&c->flushes[SCOPE_BROADCAST]), cpus ? cpus - 1 : 0);
 	case COST_IPI_SEND:
 		return real(&c->flushes[SCOPE_MASK]);
 	case COST_IPI_TARGET:
@@ -115,7 +186,7 @@ struct real_bound derive_quantity(const struct cost_counts *c, enum cost_item_id
 	case COST_VICTIM_IPI:
 		return real(&c->targets);
 	case COST_SPURIOUS_FAULT:
-		return c->spurious;
+		return derive_spurious_at(c, NR_LEVELS);
 	case COST_REFILL:
 		return (struct real_bound){0, refills * c->share, refills};
 	case COST_NOTIFY:
@@ -141,6 +212,18 @@ enum cost_part derive_part(enum cost_item_id item)
 	default:
 		return PART_INITIATOR;
 	}
+}
+
+bool derive_check_row(const struct check_counts *c, unsigned int point)
+{
+	if (point == POINT_YOUNG || (!c->decisions && !c->recorded))
+		return false;
+	return point != POINT_SWITCH || c->recorded || c->replayed;
+}
+
+bool derive_check_silent(const struct check_counts *c, unsigned int point)
+{
+	return c->seen && !c->recorded && c->replayed && point != POINT_WP_REUSE;
 }
 
 int64_t derive_rounded(double x)

@@ -10,6 +10,7 @@
 #define SCHEMA_DERIVE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "schema/costs.h"
@@ -24,8 +25,13 @@ struct real_bound {
 	double low, estimate, high;
 };
 
-/* Parts of an entry are counted in this fineness, so that doubles add up exactly to 2^33 entries. */
+/* Parts of an entry are counted in this fineness, so that doubles add up exactly to 2^33 entries.
+ */
 #define EXPOSURE_UNIT 1048576
+
+/* entry_units as the database holds it: two numbers, the lower one of so many bits. */
+#define EXPOSURE_LIMB      62
+#define EXPOSURE_LIMB_MASK ((UINT64_C(1) << EXPOSURE_LIMB) - 1)
 
 /* Stale entries: how many, how long in sum and at most. */
 struct exposure_sum {
@@ -66,35 +72,88 @@ struct real_bound derive_spurious(const struct spurious_count *c, double share, 
 				  bool kernels);
 
 /* Parts that a policy's cost is told in. */
-#define COST_PARTS(X) \
+#define COST_PARTS(X)             \
 	X(INITIATOR, "initiator") \
-	X(VICTIMS, "victims") \
-	X(SPURIOUS, "spurious") \
-	X(REFILL, "refill") \
+	X(VICTIMS, "victims")     \
+	X(SPURIOUS, "spurious")   \
+	X(REFILL, "refill")       \
 	X(NOTIFY, "notify")
 #define AS_PART(id, text) PART_##id,
-enum cost_part { COST_PARTS(AS_PART) NR_PARTS };
+enum cost_part {
+	COST_PARTS(AS_PART) NR_PARTS
+};
 #undef AS_PART
 
 /* The text of a part; "?" for a number out of range. */
 const char *cost_part_name(unsigned int part);
 
-/* What a policy did, as far as it costs. */
-struct cost_counts {
+/*
+ * What a policy did, in counts that add up over the shards of a recording. The shares and the
+ * scopes are of the policy, and the same in each.
+ */
+struct policy_counts {
+	struct spurious_count spurious[NR_LEVELS];
+	uint64_t fix_scope[NR_LEVELS];   /* enum scope of the flush that fixes a spurious fault */
 	struct bound flushes[NR_SCOPES]; /* without those that fix spurious faults */
 	struct bound targets;            /* CPUs interrupted */
-	struct real_bound spurious;      /* faults */
-	struct real_bound spurious_local; /* of these, those that are fixed by a local flush */
 	uint64_t refills, notifies;
-	double share;                    /* of the refills, in the estimate */
-	unsigned int others;             /* CPUs beside the one that flushes */
+	double share, write_share;
+	bool kernels; /* the policy is the recorded kernel's own */
 };
 
-/* How many times ITEM of a preset is paid. */
-struct real_bound derive_quantity(const struct cost_counts *c, enum cost_item_id item);
+/* One field of it, for whoever stores or adds all of them. */
+struct counts_field {
+	const char *name;
+	size_t offset; /* of its first element */
+	size_t stride; /* to the next one; 0: there is only one */
+	unsigned int nr;
+	const char *(*subject)(unsigned int i); /* what an element is about; NULL: nothing */
+	bool is_double, adds;                   /* adds: over shards; else it is the same in each */
+};
+
+/* All fields but kernels; ends with a NULL name. */
+extern const struct counts_field counts_fields[];
+
+/* Spurious faults of one level, or of all for NR_LEVELS. */
+struct real_bound derive_spurious_at(const struct policy_counts *c, unsigned int level);
+
+/* How many times ITEM of a preset is paid on a machine with CPUS. */
+struct real_bound derive_quantity(const struct policy_counts *c, unsigned int cpus,
+				  enum cost_item_id item);
 
 /* The part of the cost that ITEM belongs to. */
 enum cost_part derive_part(enum cost_item_id item);
+
+/* TO gets MORE added. */
+void derive_add(struct real_bound *to, struct real_bound more);
+
+/*
+ * The self-check at one point and level: flushes RECORDED there and, by replaying the kernel's own
+ * policy, DECISIONS and flushes REPLAYED. SEEN: the recording could show them.
+ */
+struct check_counts {
+	uint64_t recorded, decisions, replayed;
+	bool seen;
+};
+
+/* What is noted then. */
+#define CHECK_SILENT                                                                              \
+	"its sites are in the recording and none fired: one of them could not be probed, or the " \
+	"kernel does not flush there"
+
+/* Whether there is anything to say of it. */
+bool derive_check_row(const struct check_counts *c, unsigned int point);
+
+/* Whether its sites are recorded and none fired where the policy flushes. */
+bool derive_check_silent(const struct check_counts *c, unsigned int point);
+
+/* Rows of a recording that are kept one by one, and what is noted of others. */
+#define PAGE_ROWS       100000
+#define STALE_PAGE_ROWS 10000 /* per policy */
+#define NOTE_PAGES_LEFT \
+	"rows of v_page that are added up under page NULL; the hottest 100000 are kept"
+#define NOTE_ROWS_LEFT \
+	"stale entries that are in the sums and not among the single rows (the longest are kept)"
 
 /* X as the whole number that the database holds. */
 int64_t derive_rounded(double x);

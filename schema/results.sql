@@ -164,6 +164,31 @@ CREATE TABLE dirty_flush(policy INTEGER NOT NULL REFERENCES policies(id), mkwrit
   dbm TEXT NOT NULL, scope TEXT NOT NULL, flushes_low REAL NOT NULL, flushes REAL NOT NULL,
   flushes_high REAL NOT NULL);
 
+-- A fleet: only in what "tlbreport merge --manifest" has made. weight: how many hosts this one stands
+-- for. A recording without a trace is missing, and says why.
+CREATE TABLE fleet_hosts(id INTEGER PRIMARY KEY, host TEXT NOT NULL UNIQUE, weight REAL NOT NULL);
+CREATE TABLE fleet_labels(host INTEGER NOT NULL REFERENCES fleet_hosts(id), label TEXT NOT NULL,
+  value TEXT NOT NULL, PRIMARY KEY(host, label)) WITHOUT ROWID;
+CREATE TABLE fleet_recordings(host INTEGER NOT NULL REFERENCES fleet_hosts(id), recording TEXT NOT NULL,
+  path TEXT NOT NULL, trace INTEGER REFERENCES traces(id), missing TEXT);
+
+-- Only where a replay was a shard of its recording (tlbreplay --shard): which one, and what it counted in
+-- the form in which shards add up. "tlbreport merge" makes one replay of all of them and leaves nothing
+-- here. n is the same in all shards for share, write_share and fix_scope (a scope's number), and adds up
+-- for all others.
+CREATE TABLE shards(trace INTEGER NOT NULL REFERENCES traces(id), part INTEGER NOT NULL,
+  parts INTEGER NOT NULL);
+CREATE TABLE shard_counts(policy INTEGER NOT NULL REFERENCES policies(id), name TEXT NOT NULL,
+  subject TEXT NOT NULL, n NUMERIC NOT NULL);
+-- sum: proven, held, likely, possible. Entry-ns in units of 2^-20 ns: units_high * 2^62 + units_low.
+CREATE TABLE shard_exposures(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
+  ended TEXT NOT NULL, sum TEXT NOT NULL, entries REAL NOT NULL, units_high INTEGER NOT NULL,
+  units_low INTEGER NOT NULL, max_ns INTEGER NOT NULL);
+CREATE TABLE shard_witnesses(policy INTEGER NOT NULL REFERENCES policies(id), verdict TEXT NOT NULL,
+  seq INTEGER NOT NULL, witness TEXT NOT NULL); -- seq: ordinal of the event
+CREATE TABLE shard_points(trace INTEGER NOT NULL REFERENCES traces(id), point TEXT NOT NULL,
+  level TEXT NOT NULL, recorded INTEGER NOT NULL, source TEXT NOT NULL); -- source: as in selfcheck
+
 -- The interface ---------------------------------------------------------------------------------
 
 -- What each policy would have flushed. decisions: times the point was reached (estimate); flushes:
@@ -304,6 +329,18 @@ CREATE VIEW v_trust AS
   SELECT t.trace, n.kind, n.subject, n.n, n.text
   FROM notes n JOIN traces t ON t.id = n.trace
   ORDER BY t.id, n.kind, n.subject, n.text;
+
+-- The recordings of a fleet; those without a trace are missing.
+CREATE VIEW v_fleet AS
+  SELECT h.host, h.weight, r.recording, r.path, t.trace, r.missing
+  FROM fleet_recordings r JOIN fleet_hosts h ON h.id = r.host LEFT JOIN traces t ON t.id = r.trace
+  ORDER BY h.host, r.recording, r.path;
+
+-- What a fleet's list says of its hosts.
+CREATE VIEW v_fleet_label AS
+  SELECT h.host, l.label, l.value
+  FROM fleet_labels l JOIN fleet_hosts h ON h.id = l.host
+  ORDER BY h.host, l.label;
 
 -- Policies' parameters, with what was assumed.
 CREATE VIEW v_param AS

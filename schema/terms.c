@@ -7,6 +7,7 @@ static const char *const points[] = {POINTS(AS_TEXT)};
 static const char *const levels[] = {LEVELS(AS_TEXT)};
 static const char *const scopes[] = {SCOPES(AS_TEXT)};
 static const char *const kinds[] = {STALENESS(AS_TEXT)};
+static const char *const endings[] = {ENDINGS(AS_TEXT)};
 
 const char *point_name(unsigned int point)
 {
@@ -26,4 +27,9 @@ const char *scope_name(unsigned int scope)
 const char *staleness_name(unsigned int kind)
 {
 	return kind < NR_STALENESS ? kinds[kind] : "?";
+}
+
+const char *ended_name(unsigned int ended)
+{
+	return ended < NR_ENDED ? endings[ended] : "?";
 }

@@ -62,25 +62,37 @@
 	X(UNSAFE, "unsafe") /* allows more, or maps what is gone */                                \
 	X(WINDOW, "window") /* unsafe, but only between the change and a synchronous flush */
 
+/* How a stale entry came to an end. */
+#define ENDINGS(X)                                                                                 \
+	X(FLUSH, "flush")                                                                          \
+	X(REFAULT, "refault") /* its CPU faulted on it, and that fixed it */                       \
+	X(GONE, "gone")       /* with its mm */                                                    \
+	X(TRACE, "end")       /* the recording ended first: censored */                            \
+	X(EVICTED, "evicted")
+
 #define AS_POINT(id, text)     POINT_##id,
 #define AS_LEVEL(id, text)     LEVEL_##id,
 #define AS_SCOPE(id, text)     SCOPE_##id,
 #define AS_STALENESS(id, text) STALE_##id,
+#define AS_ENDED(id, text)     ENDED_##id,
 
 enum point { POINTS(AS_POINT) NR_POINTS };
 enum level { LEVELS(AS_LEVEL) NR_LEVELS };
 enum scope { SCOPES(AS_SCOPE) NR_SCOPES };
 enum staleness { STALENESS(AS_STALENESS) NR_STALENESS };
+enum ended { ENDINGS(AS_ENDED) NR_ENDED };
 
 #undef AS_POINT
 #undef AS_LEVEL
 #undef AS_SCOPE
 #undef AS_STALENESS
+#undef AS_ENDED
 
 /* The text of a term; "?" for a number out of range. */
 const char *point_name(unsigned int point);
 const char *level_name(unsigned int level);
 const char *scope_name(unsigned int scope);
 const char *staleness_name(unsigned int kind);
+const char *ended_name(unsigned int ended);
 
 #endif

@@ -127,6 +127,14 @@ MEANING = {
     "name": "|the parameter",
     "value": "|its value",
     "unit": "|unit of the value",
+    "host": "|its name in the fleet's list",
+    "weight": "hosts|how many hosts it stands for",
+    "recording": "|tells several recordings of one host apart; empty if there is one",
+    "path": "|the recording's file, as the list has it",
+    "missing": "|why there is no trace; NULL: it is there",
+    "v_fleet.trace": "|the recording in the other views; NULL: it is missing",
+    "label": "|a column of the list",
+    "v_fleet_label.value": "|what it says of the host",
 }
 
 
