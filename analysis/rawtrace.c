@@ -309,7 +309,7 @@ static int unit_time(struct raw_file *f, size_t entry, struct index *x, size_t i
 				return ret;
 		} else {
 			uint64_t at = (uint64_t)i * page_size;
-			uint8_t header[16] = {0};
+			uint8_t header[PAGE_HEADER_MAX] = {0};
 
 			if (cpu->file_size - at >= l->data_offset) {
 				ret = source_read(&f->c.src, header, l->data_offset,

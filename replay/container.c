@@ -168,7 +168,7 @@ static void parse_header_info(struct container *c, struct reader *r)
 	else if (c->layout.commit_size = size,
 		 !format_scan_field(text, length, "data", &c->layout.data_offset, &size) ||
 			 c->layout.data_offset < c->layout.commit_offset + c->layout.commit_size ||
-			 c->layout.data_offset > 128)
+			 c->layout.data_offset > PAGE_HEADER_MAX)
 		reader_fail(r, -EBADMSG, "header_page has no usable data");
 	/* The header of the file says the long of user space; the commit is a long of the kernel.
 	 */
