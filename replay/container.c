@@ -60,6 +60,11 @@ struct named_stat {
 	struct trace_cpu_stat stat;
 };
 
+/* Bytes [start, end) of the file. */
+struct stretch {
+	uint64_t start, end;
+};
+
 /* What is gathered while the options are read. */
 struct gather {
 	struct container *c;
@@ -73,6 +78,9 @@ struct gather {
 	uint32_t cpu_count;
 	uint64_t header_info, ftrace_events, event_formats; /* v7: offsets of sections; 0: none */
 	uint64_t buffer_offsets[256];                       /* v6: by index into c->buffers */
+	uint64_t tables_end;                                /* v6: behind the top level's table */
+	struct stretch *sections;                           /* v7: those that hold events */
+	size_t nr_sections;
 };
 
 static int add_buffer(struct container *c, const char *name, const char *clock,
@@ -114,6 +122,13 @@ static int add_cpu(struct reader *r, struct container *c, size_t buffer, uint32_
 				   "truncated: the data of CPU %" PRIu32 " lie at %" PRIu64
 				   ", %" PRIu64 " bytes long; the file has %" PRIu64,
 				   cpu, offset, size, c->src.size);
+	/* Writers put them there, for the kernel moves whole pages; a damaged offset shows by it.
+	 */
+	if (size && !c->zstd[buffer] && offset % c->buffers[buffer].page_size)
+		return reader_fail(r, -EBADMSG,
+				   "the data of CPU %" PRIu32 " lie at %" PRIu64
+				   ", which is not at a page's boundary",
+				   cpu, offset);
 	if (!(n & (n - 1))) { /* full at the powers of two */
 		void *cpus = reallocarray(c->cpus, n ? n * 2 : 1, sizeof(*c->cpus));
 
@@ -598,6 +613,7 @@ static int open_v6(struct gather *g, struct reader *r)
 			return reader_fail(r, -ENOMEM, "out of memory");
 	}
 	parse_flyrecord_v6(g, r, top, cpus);
+	g->tables_end = r->pos;
 	for (i = 1; i < c->info.nr_buffers && !r->error; i++) {
 		size_t known = c->info.nr_buffers;
 
@@ -750,9 +766,9 @@ static int parse_section_v7(struct gather *g, struct reader *r, uint64_t offset,
  * told even where the part that is missing is one that nothing points at. Another writer may leave
  * gaps; the walk then ends without a verdict.
  */
-static int walk_sections_v7(struct container *c, uint64_t offset, struct trace_error *err)
+static int walk_sections_v7(struct gather *g, uint64_t offset, struct trace_error *err)
 {
-	const struct source *src = &c->src;
+	const struct source *src = &g->c->src;
 	uint8_t header[16];
 	unsigned int n;
 
@@ -779,6 +795,16 @@ static int walk_sections_v7(struct container *c, uint64_t offset, struct trace_e
 					   "truncated: a section of %" PRIu64 " bytes, %" PRIu64
 					   " are left in the file",
 					   size, room - sizeof(header));
+		if (id == OPTION_BUFFER) {
+			void *more =
+				reallocarray(g->sections, g->nr_sections + 1, sizeof(*g->sections));
+
+			if (!more)
+				return source_fail(src, err, -ENOMEM, offset, "out of memory");
+			g->sections = more;
+			g->sections[g->nr_sections++] =
+				(struct stretch){offset, offset + sizeof(header) + size};
+		}
 		offset += sizeof(header) + size;
 	}
 	return 0;
@@ -807,7 +833,7 @@ static int open_v7(struct gather *g, struct reader *r)
 	sections = r->pos;
 	if (!next)
 		return reader_fail(r, -EBADMSG, "no options: the recording was not finished");
-	ret = walk_sections_v7(c, sections, g->err);
+	ret = walk_sections_v7(g, sections, g->err);
 	while (!ret && next) {
 		if (++nr > SECTIONS_MAX)
 			return source_fail(&c->src, g->err, -EBADMSG, next,
@@ -848,6 +874,67 @@ static int compare_cpus(const void *a, const void *b)
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
 	return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static int compare_stretches(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/*
+ * Whether [START, END) of the file, where only events are, is claimed by CPUs but for the room
+ * between them (they begin at page boundaries) and a table. CLAIMS are all CPUs' data in order. If
+ * not, a table is damaged, and whatever it leaves out would be missing without a word.
+ */
+static int check_claimed(const struct container *c, const struct stretch *claims, uint64_t start,
+			 uint64_t end, uint64_t room, struct trace_error *err)
+{
+	uint64_t at = start;
+
+	for (size_t i = 0; i <= c->info.nr_entries && at < end; i++) {
+		bool last = i == c->info.nr_entries;
+		uint64_t next = last || claims[i].start > end ? end : claims[i].start;
+
+		if (next > at && next - at > room)
+			return source_fail(&c->src, err, -EBADMSG, at,
+					   "%" PRIu64
+					   " bytes of events belong to no CPU: the tables "
+					   "do not fit the file",
+					   next - at);
+		if (!last && claims[i].end > at)
+			at = claims[i].end;
+	}
+	return 0;
+}
+
+static int check_all_claimed(struct gather *g)
+{
+	struct container *c = g->c;
+	size_t n = c->info.nr_entries;
+	struct stretch *claims = calloc(n + 1, sizeof(*claims));
+	/* A zstd section's size may leave out its first word. */
+	uint64_t room = 4096 + 16 * (uint64_t)c->info.nr_cpus;
+	int ret = 0;
+
+	if (!claims)
+		return source_fail(&c->src, g->err, -ENOMEM, NO_OFFSET, "out of memory");
+	for (size_t i = 0; i < c->info.nr_buffers; i++)
+		if (room < c->buffers[i].page_size + 16 * (uint64_t)c->info.nr_cpus)
+			room = c->buffers[i].page_size + 16 * (uint64_t)c->info.nr_cpus;
+	for (size_t i = 0; i < n; i++)
+		if (c->cpus[i].file_size)
+			claims[i] = (struct stretch){c->cpus[i].file_offset,
+						     c->cpus[i].file_offset + c->cpus[i].file_size};
+	qsort(claims, n, sizeof(*claims), compare_stretches);
+	if (c->info.version == 6)
+		ret = check_claimed(c, claims, g->tables_end, c->src.size, room, g->err);
+	for (size_t i = 0; i < g->nr_sections && !ret; i++)
+		ret = check_claimed(c, claims, g->sections[i].start, g->sections[i].end, room,
+				    g->err);
+	free(claims);
+	return ret;
 }
 
 /* What is known only when all options are: order, statistics, strings. */
@@ -943,6 +1030,8 @@ static int open_any(struct gather *g, struct reader *r)
 	if (ret)
 		return ret;
 	ret = number == 6 ? open_v6(g, r) : open_v7(g, r);
+	if (!ret)
+		ret = check_all_claimed(g);
 	return ret ? ret : finish(g);
 }
 
@@ -967,6 +1056,7 @@ int container_open(struct container *c, const char *path, struct trace_error *er
 	while (g.nr_stats)
 		free(g.stats[--g.nr_stats].buffer);
 	free(g.stats);
+	free(g.sections);
 	free(g.stat_buffer);
 	free(g.clock);
 	free(g.uname);
