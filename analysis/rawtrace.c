@@ -573,7 +573,6 @@ int raw_scan_next(struct raw_scan *scan, struct trace_record *rec, int64_t *plac
 		.pid = common_number(c->data + common->pid_offset, common->pid_size, src->swap),
 		.missed = c->missed,
 		.missed_events = c->missed ? c->missed_events : 0,
-		.offset = c->page_offset,
 	};
 	if (place) {
 		uint64_t at = c->stream.base + (c->data - c->stream.block);

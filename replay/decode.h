@@ -19,8 +19,8 @@ struct raw_event {
 	uint32_t cpu;                /* dense index: see decoder_cpu() */
 	const struct decode_plan *plan;
 	uint32_t has;                /* 1 << SLOT_* */
+	uint32_t size;               /* bytes of data */
 	const uint8_t *data;         /* the record's */
-	const struct trace_record *record;
 };
 
 /*
@@ -46,8 +46,7 @@ struct decode_plan {
 	enum point site_point;
 	enum level site_level;
 	enum tlbi_context site_context;
-	uint64_t events;            /* records seen */
-	uint64_t reasons[8];        /* role TLB_FLUSH: by reason, the last one: unknown ones */
+	uint64_t events;            /* records seen; of batches: after decoder_count() */
 	bool swap;                  /* numbers are in the other byte order */
 	uint32_t size;              /* bytes a record must have for all its fields */
 	bool writes;                /* role ACCESS: it tells of writes */
@@ -97,14 +96,55 @@ bool decoder_has(const struct decoder *d, enum role role, int is_return);
 bool decoder_has_site(const struct decoder *d, enum point point, enum tlbi_context context);
 
 /*
- * Decodes REC. Returns false if nobody wants it (it is counted), true with RAW filled otherwise.
+ * Decodes REC. Returns false if nobody wants it (it is counted), true with RAW filled otherwise. A
+ * marker that names an event of accesses (a line "access GROUP EVENT FIELD r|w|?" of the host's
+ * facts, schema/hostfacts.h) has that event decoded from there on.
  */
 bool decode(struct decoder *d, const struct trace_record *rec, struct raw_event *raw);
+
+/* The same for batches: fills B, of MAX events, with what is wanted. Returns as trace_fill(). */
+int decoder_fill(struct decoder *d, struct trace_batch *b, size_t max, struct trace_error *err);
+
+/* Takes over what decoder_fill() counted, once all is read. */
+void decoder_count(struct decoder *d);
 
 /* All plans, skipped formats (role SKIP) included; ids without a format are in *unknown. */
 const struct decode_plan *decoder_plans(const struct decoder *d, size_t *nr, uint64_t *unknown);
 
 /* Records that were too short for a field they should have: counted, and skipped. */
 uint64_t decoder_short(const struct decoder *d);
+
+/* What decode_event() needs of a decoder. */
+struct decode_table {
+	const struct decode_plan *const *plans; /* by kind of event */
+	const uint32_t *entry_cpu;              /* dense CPU of each (cpu, buffer) */
+	uint64_t too_short;
+};
+struct decode_table *decoder_table(struct decoder *d);
+
+/*
+ * Decodes E, one event of such a batch. Returns false for one that only stands for a gap, and for
+ * one that is too short (it is counted).
+ */
+static inline bool decode_event(struct decode_table *table, const struct trace_event *e,
+				struct raw_event *raw)
+{
+	const struct decode_plan *plan = table->plans[e->kind];
+
+	raw->time_ns = e->time_ns;
+	raw->pid = e->pid;
+	raw->cpu = table->entry_cpu[e->entry];
+	raw->plan = plan;
+	raw->has = plan->has;
+	raw->size = e->size;
+	raw->data = e->data;
+	if (__builtin_expect(plan->role == ROLE_SKIP, false))
+		return false;
+	if (__builtin_expect(e->size < plan->size, false)) {
+		table->too_short++;
+		return false;
+	}
+	return true;
+}
 
 #endif

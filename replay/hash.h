@@ -30,27 +30,30 @@ struct hash {
  */
 static inline void hash_add(struct hash *h, const void *data, size_t size)
 {
-	struct hash sums = *h;
-	uint64_t word[4] = {0};
+	typedef uint64_t lanes __attribute__((vector_size(16)));
+	lanes first[2], second[2], word[2] = {{0}};
 	const unsigned char *p = data;
 
+	memcpy(first, h->first, sizeof(first));
+	memcpy(second, h->second, sizeof(second));
 	for (size_t n = size / sizeof(word); n; n--, p += sizeof(word)) {
 		memcpy(word, p, sizeof(word));
-		for (unsigned int k = 0; k < 4; k++) {
-			sums.first[k] += word[k];
-			sums.second[k] += sums.first[k];
-		}
+		first[0] += word[0];
+		first[1] += word[1];
+		second[0] += first[0];
+		second[1] += first[1];
 	}
 	if (size % sizeof(word)) {
 		memset(word, 0, sizeof(word));
 		memcpy(word, p, size % sizeof(word));
-		for (unsigned int k = 0; k < 4; k++) {
-			sums.first[k] += word[k];
-			sums.second[k] += sums.first[k];
+		for (unsigned int k = 0; k < 2; k++) {
+			first[k] += word[k];
+			second[k] += first[k];
 		}
 	}
-	sums.size += size;
-	*h = sums;
+	memcpy(h->first, first, sizeof(first));
+	memcpy(h->second, second, sizeof(second));
+	h->size += size;
 }
 
 /* X with all of H mixed in. */

@@ -387,7 +387,7 @@ static void mm_unused(struct interpreter *in, const struct raw_event *raw, uint3
 static void copy_comm(const struct raw_event *raw, char comm[16])
 {
 	uint32_t at = raw->plan->fields[SLOT_COMM].at;
-	size_t n = raw->record->size - at < 15 ? raw->record->size - at : 15;
+	size_t n = raw->size - at < 15 ? raw->size - at : 15;
 
 	if (!HAS(raw, COMM))
 		return;
@@ -968,6 +968,8 @@ static void on_tlb_flush(struct interpreter *in, const struct raw_event *raw, st
 	uint64_t reason = HAS(raw, REASON) ? GET(raw, REASON) : 0;
 	uint64_t pages = HAS(raw, PAGES) ? GET(raw, PAGES) : 0;
 
+	if (HAS(raw, REASON))
+		in->counts.flush_reasons[reason < 7 ? reason : 7]++;
 	if (!pages)
 		return;
 	if (reason == 0) {
@@ -1100,31 +1102,16 @@ static void on_unmap_one(struct interpreter *in, const struct raw_event *raw, st
 
 /* ---- the snapshot ---- */
 
-/* "access GROUP EVENT FIELD r|w|?" of the host's facts (schema/hostfacts.h). */
-static void on_access_line(struct interpreter *in, const char *line, size_t size)
-{
-	char text[256], system[64], name[64], field[64], kind;
-
-	if (size >= sizeof(text))
-		return;
-	memcpy(text, line, size);
-	text[size] = '\0';
-	if (sscanf(text, "access %63s %63s %63s %c", system, name, field, &kind) != 4)
-		return;
-	/* What is neither is taken for a read: it fills a TLB, and faults on nothing. */
-	decoder_add_access(in->decoder, in->trace, system, name, field, kind == 'w');
-}
-
 static void on_marker(struct interpreter *in, const struct raw_event *raw)
 {
 	uint32_t at = raw->plan->fields[SLOT_TEXT].at;
 	const char *text = (const char *)raw->data + at;
-	const char *end = memchr(text, '\0', raw->record->size - at);
+	const char *end = memchr(text, '\0', raw->size - at);
 	struct snapshot_task entry;
 	bool ours = false, host = false;
 
 	if (!end)
-		end = (const char *)raw->data + raw->record->size;
+		end = (const char *)raw->data + raw->size;
 	for (const char *line = text; line < end;) {
 		const char *next = memchr(line, '\n', (size_t)(end - line));
 		size_t size = (size_t)((next ? next : end) - line);
@@ -1178,8 +1165,6 @@ static void on_marker(struct interpreter *in, const struct raw_event *raw)
 						load(in, raw, i, owner->mm);
 			}
 		}
-		if (size > 7 && !memcmp(line, "access ", 7))
-			on_access_line(in, line, size);
 		line = next ? next + 1 : end;
 	}
 }

@@ -44,6 +44,7 @@ struct interpret_counts {
 	/* Write upgrades by the flush that was seen inside them. */
 	uint64_t upgrade_broadcast, upgrade_local, upgrade_none;
 	uint64_t spurious_recorded;    /* hardware write faults that changed nothing */
+	uint64_t flush_reasons[8];     /* tlb:tlb_flush by reason; the last one: unknown ones */
 	uint64_t unplaced_tlbi;        /* invalidations whose point could not be told */
 	uint64_t unplaced_clear_flush; /* ptep_clear_flush outside a write fault */
 	uint64_t remote_faults;        /* faults on behalf of another mm or without registers */

@@ -51,6 +51,7 @@ struct cursor {
 	bool pending;            /* ... or before the next one to come */
 	bool pending_unknown;
 	uint32_t cpu, buffer;
+	uint64_t events; /* given out; for who merges */
 	uint64_t missed_events;
 	uint64_t pending_events;
 	uint64_t page_offset; /* of the current page, for errors and records */
@@ -81,34 +82,6 @@ int page_special(struct cursor *c, const struct page_layout *l, const struct sou
 /* Leaves the error for a record that is cut off. Returns -EBADMSG. */
 int page_malformed(const struct cursor *c, const struct page_layout *l, const struct source *src,
 		   struct trace_error *err);
-
-/*
- * Moves to the next event if that is one of the plain ones that nearly all are: it lies in the
- * page, in our byte order, and after no loss (a page's first event may be missing some, the others
- * are not). Returns false otherwise, with nothing changed: cursor_next() does it then.
- */
-static inline __attribute__((always_inline)) bool cursor_plain(struct cursor *c,
-							       const struct page_layout *l)
-{
-	const uint8_t *at = c->at;
-	size_t left = c->end - at;
-	uint32_t word, size;
-
-	if (__builtin_expect(left < 8 || c->pending, 0))
-		return false;
-	__builtin_memcpy(&word, at, 4);
-	size = (word & 31) * 4;
-	/* Type 0, which has no size, is less than the least too. */
-	if (__builtin_expect(size > 28 * 4 || size > left - 4 || size < l->least, 0))
-		return false;
-	c->missed = false;
-	c->clock += word >> 5;
-	c->data = at + 4;
-	c->at = at + 4 + size;
-	c->size = size;
-	c->time_ns = page_time(l, c->clock);
-	return true;
-}
 
 /* Moves to the next event. Returns 1, 0 at the end, or a negative errno. */
 static inline __attribute__((always_inline)) int

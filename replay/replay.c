@@ -19,6 +19,7 @@
 #include "schema/catalogue.h"
 
 #define MAX_EXPOSURE_ROWS 1000
+#define BATCH_EVENTS      1024 /* that pass through one stage before the next one has them */
 
 /* Reads the parameters of SPEC: those every policy takes, and the policy's own. */
 static int read_params(struct policy_instance *inst, const char *text, char *err, size_t err_size)
@@ -192,7 +193,6 @@ struct run {
 	struct heat *heat;
 	struct results *results;
 	struct shard shard;
-	uint64_t *cpu_events;
 	struct samples *samples; /* NULL: none, or no more */
 	struct sample sample;    /* the next one */
 	bool failed;             /* memory ran out where it could not be told at once */
@@ -271,60 +271,70 @@ static int add_access(struct run *run, const char *spec, struct replay_error *er
 	return ret;
 }
 
+/* One batch of events through all stages. */
+static int replay_batch(struct run *run, const struct trace_batch *b, uint64_t *used,
+			struct replay_error *err)
+{
+	struct decode_table *table = decoder_table(run->decoder);
+	const struct trace_gap *gap = b->gaps, *last_gap = gap + b->nr_gaps;
+	struct raw_event raw;
+	int ret = 0;
+
+	for (size_t i = 0; i < b->nr && !ret; i++) {
+		if (__builtin_expect(run->samples != NULL, false)) {
+			ret = feed_samples(run, b->events[i].time_ns, err);
+			if (ret)
+				break;
+		}
+		bool wanted = decode_event(table, &b->events[i], &raw);
+		if (__builtin_expect(gap < last_gap && gap->event == i, false)) {
+			interpret_lost(run->interpreter, raw.cpu, raw.time_ns);
+			gap++;
+		}
+		if (wanted) {
+			++*used;
+			ret = interpret(run->interpreter, &raw);
+		}
+	}
+	return ret;
+}
+
 static int read_events(struct run *run, const struct replay_options *options,
 		       struct results_input *input, struct replay_error *err)
 {
 	const char *path = trace_info(run->trace)->path;
+	struct trace_batch batch = {0};
 	struct trace_error terr;
-	struct trace_record rec;
-	struct raw_event raw;
+	uint64_t events = 0, used = 0, first_ns = UINT64_MAX, last_ns = 0;
 	int ret;
 
-	uint64_t events = 0, used = 0, first_ns = UINT64_MAX, last_ns = 0;
+	do {
+		uint64_t done, total;
+		int fault;
 
-	while ((ret = trace_next(run->trace, &rec, &terr)) > 0) {
-		ret = 0;
-		events++;
-		if (rec.time_ns > last_ns)
-			last_ns = rec.time_ns;
-		if (rec.time_ns < first_ns)
-			first_ns = rec.time_ns;
-		run->cpu_events[rec.entry]++;
-		if (__builtin_expect(run->samples != NULL, false)) {
-			ret = feed_samples(run, rec.time_ns, err);
-			if (ret)
-				break;
-		}
-		bool wanted = decode(run->decoder, &rec, &raw);
-		if (__builtin_expect(rec.missed, false)) {
-			unsigned int cpu = 0;
-
-			while (decoder_cpu(run->decoder, cpu) != rec.cpu)
-				cpu++;
-			interpret_lost(run->interpreter, cpu, rec.time_ns);
-		}
-		if (wanted) {
-			used++;
-			ret = interpret(run->interpreter, &raw);
-			if (ret)
-				break;
-		}
-		if (!(events & 0xffff)) {
-			uint64_t done, total;
-
-			if (*options->stop)
-				break;
-			trace_progress(run->trace, &done, &total);
-			msg_progress("%s: %3.0f%%, %" PRIu64 " events", path,
-				     total ? 100.0 * (double)done / (double)total : 100.0, events);
-		}
-	}
+		ret = decoder_fill(run->decoder, &batch, BATCH_EVENTS, &terr);
+		if (ret < 0)
+			break;
+		events += batch.seen;
+		if (batch.last_ns > last_ns)
+			last_ns = batch.last_ns;
+		if (batch.first_ns < first_ns)
+			first_ns = batch.first_ns;
+		fault = replay_batch(run, &batch, &used, err);
+		if (fault)
+			ret = fault;
+		trace_progress(run->trace, &done, &total);
+		msg_progress("%s: %3.0f%%, %" PRIu64 " events", path,
+			     total ? 100.0 * (double)done / (double)total : 100.0, events);
+	} while (ret > 0 && !*options->stop);
+	trace_batch_free(run->trace, &batch);
+	decoder_count(run->decoder);
 	input->events = events;
 	input->events_used = used;
 	input->first_ns = events ? first_ns : 0;
 	input->last_ns = last_ns;
-	if (!ret && *options->stop)
-		ret = -EINTR;
+	if (ret >= 0)
+		ret = *options->stop ? -EINTR : feed_samples(run, last_ns, err);
 	if (!ret)
 		ret = interpret_end(run->interpreter, input->last_ns);
 	if (!ret)
@@ -418,7 +428,6 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	run.engine = engine_new(&config);
 	run.heat = heat_new(shift);
 	run.interpreter = interpreter_new(run.trace, run.decoder, arch, &sink);
-	run.cpu_events = calloc(trace_info(run.trace)->nr_entries + 1, sizeof(*run.cpu_events));
 	bool swap = run.interpreter && interpret_sees_swap(run.interpreter);
 	if (swap)
 		run.dirty = dirty_new(&(struct dirty_config){
@@ -429,7 +438,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 			.context = results,
 			.mm = results_dirty_mm,
 		});
-	if (!run.engine || !run.heat || !run.interpreter || !run.cpu_events ||
+	if (!run.engine || !run.heat || !run.interpreter ||
 	    (swap && !run.dirty)) {
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
 		ret = -ENOMEM;
@@ -452,7 +461,6 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	input.dirty = run.dirty;
 	input.dirty_share = options->dirty_share;
 	input.heat = run.heat;
-	input.cpu_events = run.cpu_events;
 	ret = results_trace(results, &input, &rerr);
 	if (ret)
 		snprintf(err->text, sizeof(err->text), "%s", rerr.text);
@@ -465,6 +473,5 @@ out:
 	heat_free(run.heat);
 	decoder_free(run.decoder);
 	trace_close(run.trace);
-	free(run.cpu_events);
 	return ret;
 }

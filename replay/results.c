@@ -452,11 +452,11 @@ static void write_trace(struct job *j)
 
 		lost += (int64_t)c->loss.events;
 		unknown += (int64_t)c->loss.unknown;
-		with_events += in->cpu_events[i] > 0;
+		with_events += trace_entry_count(in->trace, i) > 0;
 		if (c->stat.present) {
 			overrun += (int64_t)c->stat.overrun;
 			dropped += (int64_t)(c->stat.dropped + c->stat.commit_overrun);
-		} else if (info->buffers[c->buffer].name[0] == '\0' || in->cpu_events[i]) {
+		} else if (info->buffers[c->buffer].name[0] == '\0' || trace_entry_count(in->trace, i)) {
 			stat = false;
 		}
 	}
@@ -476,7 +476,7 @@ static void write_trace(struct job *j)
 		const struct trace_cpu *c = &info->cpus[i];
 
 		put(j->r, cpus, "iisiiinn", j->trace, (int64_t)c->cpu,
-		    info->buffers[c->buffer].name, (int64_t)in->cpu_events[i],
+		    info->buffers[c->buffer].name, (int64_t)trace_entry_count(in->trace, i),
 		    (int64_t)c->loss.events, (int64_t)c->loss.unknown, (int)c->stat.present,
 		    (int64_t)c->stat.overrun, (int)c->stat.present,
 		    (int64_t)(c->stat.dropped + c->stat.commit_overrun));
@@ -549,14 +549,14 @@ static void write_recorded(struct job *j)
 			for (uint64_t k = 0; k < 8; k++) {
 				const char *reason = k < 7 ? tlb_flush_reason_name(k) : NULL;
 
-				if (!p->reasons[k])
+				if (!j->counts->flush_reasons[k])
 					continue;
 				snprintf(op, sizeof(op), k < 7 ? "reason %d" : "reason over 6",
 					 (int)k);
 				put(j->r, stmt, "isssii", j->trace, name,
 				    reason ? reason : op,
 				    reason ? scope_name(tlb_flush_reason_scope(k)) : NULL,
-				    (int64_t)p->reasons[k], used);
+				    (int64_t)j->counts->flush_reasons[k], used);
 			}
 		} else {
 			put(j->r, stmt, "isssii", j->trace, name, NULL, NULL, (int64_t)p->events,

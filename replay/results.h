@@ -71,7 +71,6 @@ struct results_input {
 	uint64_t hash;                  /* of the file's bytes */
 	uint64_t events, events_used;
 	uint64_t first_ns, last_ns;
-	uint64_t *cpu_events;           /* by trace_info.cpus[] */
 	size_t max_rows;
 	const char *tlb; /* geometry as given; NULL: none */
 	struct shard shard; /* of a recording's address spaces; all zero: all of them */

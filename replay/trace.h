@@ -91,7 +91,36 @@ struct trace_record {
 	int32_t pid;           /* common_pid */
 	bool missed;           /* events were lost on this CPU just before this one... */
 	uint64_t missed_events; /* ... this many; 0: nobody counted them */
-	uint64_t offset;       /* where its page starts: in the file, or (zstd) in the CPU's data */
+};
+
+/* One event of a batch: half a cache line. */
+struct trace_event {
+	uint64_t time_ns;
+	const uint8_t *data; /* as in struct trace_record; valid until the batch is filled again */
+	uint32_t size;
+	int32_t pid;
+	uint16_t kind;       /* what trace_want() said of its id; without that, the id */
+	uint16_t entry;
+	bool missed;         /* events of this CPU are missing just before: see the batch's gaps */
+};
+
+/* Events of a CPU are missing just before events[EVENT] of a batch. */
+struct trace_gap {
+	size_t event;
+	uint64_t missed_events; /* 0: nobody counted them */
+};
+
+struct block; /* a piece of the file in memory */
+
+/* A batch of events, in the order of trace_next(). Zeroed, it is an empty one. */
+struct trace_batch {
+	struct trace_event *events;
+	struct trace_gap *gaps; /* by event */
+	size_t nr, nr_gaps;
+	uint64_t first_ns, last_ns; /* of all events up to its last one, wanted or not */
+	uint64_t seen;              /* events that were read for it; some of them come in the next */
+	size_t max, max_gaps;
+	struct block *blocks; /* that its events are the last ones to lie in */
 };
 
 /*
@@ -118,6 +147,28 @@ const struct trace_format *trace_format_by_id(const struct trace *t, int id);
  * filled. After the end, trace_info() has every CPU's loss.
  */
 int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *err);
+
+/*
+ * From now on only events whose KINDS[id] (for each of the 65536 ids) is not 0 come in batches, and
+ * events that others are missing before: these have kind 0 then. A batch ends behind an event of
+ * kind LAST (0: none has that), as what it says may change KINDS, between batches. KINDS must outlive
+ * T. Everything is counted all the same.
+ */
+void trace_want(struct trace *t, const uint16_t *kinds, uint16_t last);
+
+/*
+ * Fills B with the next events, at most MAX of them (the same in each call); what it held is given
+ * back first. Returns 1; 0 at the end (B may still have events that were seen and not wanted); or a
+ * negative errno with ERR filled, as trace_next(). Mix the two on one recording and it gets lost.
+ */
+int trace_fill(struct trace *t, struct trace_batch *b, size_t max, struct trace_error *err);
+
+/* Frees what B holds; before trace_close(). */
+void trace_batch_free(struct trace *t, struct trace_batch *b);
+
+/* Events read so far: with this id; of this entry of trace_info.cpus[]. */
+uint64_t trace_id_count(const struct trace *t, uint16_t id);
+uint64_t trace_entry_count(const struct trace *t, size_t entry);
 
 /* Bytes of event data consumed so far and in all, for a progress line. */
 void trace_progress(const struct trace *t, uint64_t *done, uint64_t *total);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * trace-count FILE [RUNS]: counts the events by trace_next(), in merged order, and adds up their
+ * trace-count FILE [RUNS]: counts the events by trace_fill(), in merged order, and adds up their
  * times and pids. Prints the count, and on standard error the CPU time per event, best and median
  * of RUNS. For the benchmark.
  */
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 {
 	int run, runs = argc > 2 ? atoi(argv[2]) : 1;
 	unsigned long long n = 0, sum = 0;
-	struct trace_record rec;
+	struct trace_batch batch = {0};
 	struct trace_error err;
 	double *each;
 
@@ -50,15 +50,20 @@ int main(int argc, char **argv)
 			return 1;
 		}
 		n = 0;
-		while ((ret = trace_next(t, &rec, &err)) > 0) {
-			n++;
-			sum += rec.time_ns ^ rec.pid ^ rec.id;
+		while ((ret = trace_fill(t, &batch, 1024, &err)) > 0) {
+			for (size_t i = 0; i < batch.nr; i++) {
+				const struct trace_event *e = &batch.events[i];
+
+				sum += e->time_ns ^ (uint64_t)e->pid ^ e->kind;
+			}
+			n += batch.nr;
 		}
 		if (ret) {
 			fprintf(stderr, "trace-count: %s\n", err.text);
 			return 1;
 		}
 		each[run] = (cpu_ns() - start) / (n ? n : 1);
+		trace_batch_free(t, &batch);
 		trace_close(t);
 	}
 	qsort(each, runs, sizeof(*each), compare);
