@@ -32,7 +32,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 WARN := -Wall -Wextra -Wshadow
-ALL_CFLAGS = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DTLBREPLAY_VERSION='"$(VERSION)"' \
+ALL_CFLAGS = -std=gnu11 -pthread $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DTLBREPLAY_VERSION='"$(VERSION)"' \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
 ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 pkg_cflags = $(if $(1),$(shell pkg-config --cflags $(1)))

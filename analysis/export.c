@@ -450,11 +450,6 @@ static void on_decision(void *context, const struct tlb_event *e)
 	json_raw(&x->json, "}}", 2);
 }
 
-static void on_hint(void *context, uint32_t mm, uint64_t addr)
-{
-	(void)context, (void)mm, (void)addr;
-}
-
 static void on_mm_done(void *context, const struct mm_identity *mm)
 {
 	(void)context, (void)mm;
@@ -532,8 +527,7 @@ static int read_events(struct export *x, struct trace_error *err)
 
 static int export_trace(struct export *x, const char *path, bool *lost, struct trace_error *err)
 {
-	struct interpret_sink sink = {.context = x, .event = on_decision, .hint = on_hint,
-				      .mm_done = on_mm_done};
+	struct interpret_sink sink = {.context = x, .event = on_decision, .mm_done = on_mm_done};
 	int ret = -EINVAL;
 
 	x->trace = trace_open(path, err);

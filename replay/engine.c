@@ -582,7 +582,18 @@ bool engine_shard_unsure(const struct engine *e, unsigned int policy)
 	return e->instances[policy].shard_unsure;
 }
 
-size_t engine_page_bytes(const struct engine *e)
+size_t engine_page_bytes(unsigned int nr_policies)
 {
-	return pages_bytes(&e->pages);
+	struct pages pages;
+
+	pages_init(&pages, nr_policies);
+	return pages_bytes(&pages);
+}
+
+void engine_live(const struct engine *e, uint64_t *pages, uint64_t *mms)
+{
+	*pages = (uint64_t)e->pages.live * LEAF_PAGES;
+	*mms = 0;
+	for (size_t i = 0; i < e->nr_mms; i++)
+		*mms += e->mms[i] != NULL;
 }

@@ -98,9 +98,9 @@ struct policy_result {
 /* Rows that leave the engine while it runs, so that memory does not grow with the trace. */
 struct engine_sink {
 	void *context;
+	/* All are optional. */
 	void (*page)(void *context, uint32_t mm, uint64_t page, unsigned int point,
 		     unsigned int level, uint64_t decisions);
-	/* Optional. */
 	void (*stale)(void *context, unsigned int policy, uint32_t mm, uint64_t page,
 		      uint64_t entries);
 	void (*flush_mm)(void *context, unsigned int policy, uint32_t mm, unsigned int point,
@@ -164,7 +164,10 @@ const struct policy_result *engine_result(const struct engine *e, unsigned int p
  */
 bool engine_shard_unsure(const struct engine *e, unsigned int policy);
 
-/* Bytes of state per page that is alive. */
-size_t engine_page_bytes(const struct engine *e);
+/* Bytes of state per page that is alive, under so many policies. */
+size_t engine_page_bytes(unsigned int nr_policies);
+
+/* How many pages and address spaces there is state of now. */
+void engine_live(const struct engine *e, uint64_t *pages, uint64_t *mms);
 
 #endif

@@ -541,7 +541,6 @@ static void fault_begins(struct interpreter *in, const struct raw_event *raw, st
 	task->hw.valid = false;
 	if (!f->hardware)
 		in->counts.remote_faults++;
-	in->sink.hint(in->sink.context, f->mm, f->addr);
 }
 
 /*

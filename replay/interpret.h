@@ -28,7 +28,6 @@ struct mm_identity {
 struct interpret_sink {
 	void *context;
 	void (*event)(void *context, const struct tlb_event *event);
-	void (*hint)(void *context, uint32_t mm, uint64_t addr); /* a fault has begun here */
 	void (*mm_done)(void *context, const struct mm_identity *mm);
 	/* A line of the host's facts (schema/hostfacts.h): SIZE bytes, of any kind. Optional. */
 	void (*fact)(void *context, const char *line, size_t size);

@@ -14,6 +14,7 @@
  *	policies.c, policies/       what each policy does
  *	plugin.c                    the same from a shared object
  *	results.c                   counts -> SQLite (schema/results.sql)
+ *	stages.c, pipeline.c        all of that in batches, on threads
  *	replay.c                    drives all of it for one recording
  *	dump.c                      --dump
  */
@@ -26,6 +27,7 @@
 
 #include "common/msg.h"
 #include "replay/dump.h"
+#include "replay/pipeline.h"
 #include "replay/policy.h"
 #include "replay/replay.h"
 #include "replay/results.h"
@@ -56,6 +58,9 @@ static void usage(FILE *out)
 	      "                      are written, 0 to 1 (default: by the writes to swapped-out pages)\n"
 	      "      --shard I/N     count only part I of N of the address spaces; tlbreport merge adds\n"
 	      "                      the results of all parts up to those of the whole\n"
+	      "  -j, --jobs N        threads (default: as many as CPUs may be used); the results are the same\n"
+	      "      --memory SIZE   give up when more memory than this is in use (1500M, 4G; default: no\n"
+	      "                      limit), and say what takes it\n"
 	      "      --dump          print every recorded event, one a line, and what was lost\n"
 	      "      --list-policies, --help-policy=NAME, --list-costs\n"
 	      "  -h, --help, -V, --version\n"
@@ -184,6 +189,41 @@ static int parse_shard(const char *text, struct shard *shard)
 	return 0;
 }
 
+/* A number of bytes with k, M or G behind it, if any. Returns 0 or -EINVAL. */
+static int parse_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "kMG";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*bytes = strtoull(text, &end, 10);
+	if (errno || *text < '0' || *text > '9')
+		return -EINVAL;
+	if (!*end)
+		return *bytes ? 0 : -EINVAL;
+	unit = strchr(units, *end);
+	if (!unit || end[1])
+		return -EINVAL;
+	for (int i = 0; i <= unit - units; i++)
+		if (__builtin_mul_overflow(*bytes, 1024, bytes))
+			return -EINVAL;
+	return *bytes ? 0 : -EINVAL;
+}
+
+/* A number of threads. Returns 0 or -EINVAL. */
+static int parse_jobs(const char *text, unsigned int *threads)
+{
+	unsigned long n;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	n = strtoul(text, &end, 10);
+	*threads = (unsigned int)n;
+	return *end || !n || n > PIPELINE_MAX_THREADS ? -EINVAL : 0;
+}
+
 static int replay_all(struct replay_options *options, const char *output, bool append,
 		      char **traces, int nr_traces)
 {
@@ -224,7 +264,7 @@ out:
 
 enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS,
        OPT_TLB, OPT_SAMPLES, OPT_ACCESS, OPT_DIRTY_SHARE,
-       OPT_SHARD };
+       OPT_SHARD, OPT_MEMORY };
 
 static int read_share(const char *text, double *share)
 {
@@ -251,6 +291,8 @@ int main(int argc, char **argv)
 		{"access", required_argument, NULL, OPT_ACCESS},
 		{"dirty-share", required_argument, NULL, OPT_DIRTY_SHARE},
 		{"shard", required_argument, NULL, OPT_SHARD},
+		{"jobs", required_argument, NULL, 'j'},
+		{"memory", required_argument, NULL, OPT_MEMORY},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
@@ -264,7 +306,7 @@ int main(int argc, char **argv)
 	int status = EXIT_USAGE, option, ret;
 
 	msg_program = "tlbreplay";
-	while ((option = getopt_long(argc, argv, "p:o:hV", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "p:o:j:hV", longs, NULL)) != -1) {
 		switch (option) {
 		case 'p':
 			ret = replay_add_policy(&options, optarg, err, sizeof(err));
@@ -315,6 +357,20 @@ int main(int argc, char **argv)
 			if (parse_shard(optarg, &options.shard)) {
 				msg_error("--shard takes I/N, 1 <= I <= N <= %u, not '%s'",
 					  SHARDS_MOST, optarg);
+				goto out;
+			}
+			break;
+		case 'j':
+			if (parse_jobs(optarg, &options.threads)) {
+				msg_error("--jobs takes a number from 1 to %d, not '%s'",
+					  PIPELINE_MAX_THREADS, optarg);
+				goto out;
+			}
+			break;
+		case OPT_MEMORY:
+			if (parse_size(optarg, &options.memory_bytes)) {
+				msg_error("--memory takes bytes, or k, M or G of them, not '%s'",
+					  optarg);
 				goto out;
 			}
 			break;

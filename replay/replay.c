@@ -15,11 +15,11 @@
 #include "replay/plugin.h"
 #include "replay/policy.h"
 #include "replay/samples.h"
+#include "replay/stages.h"
 #include "replay/trace.h"
 #include "schema/catalogue.h"
 
 #define MAX_EXPOSURE_ROWS 1000
-#define BATCH_EVENTS      1024 /* that pass through one stage before the next one has them */
 
 /* Reads the parameters of SPEC: those every policy takes, and the policy's own. */
 static int read_params(struct policy_instance *inst, const char *text, char *err, size_t err_size)
@@ -183,74 +183,8 @@ static unsigned int find_arch(struct trace *t, const struct decoder *d, const ch
 	return 0;
 }
 
-/* Everything that one recording needs while it is replayed. */
-struct run {
-	struct trace *trace;
-	struct decoder *decoder;
-	struct interpreter *interpreter;
-	struct engine *engine;
-	struct dirty *dirty; /* NULL: the recording has nothing of swap */
-	struct heat *heat;
-	struct results *results;
-	struct shard shard;
-	struct samples *samples; /* NULL: none, or no more */
-	struct sample sample;    /* the next one */
-	bool failed;             /* memory ran out where it could not be told at once */
-};
-
-static void sink_mm_done(void *context, const struct mm_identity *mm)
-{
-	struct run *run = context;
-
-	if (shard_has(&run->shard, mm->mm))
-		results_mm(run->results, mm, engine_mm_pages(run->engine, mm->mm));
-}
-
-static void sink_event(void *context, const struct tlb_event *event)
-{
-	struct run *run = context;
-
-	if (run->dirty)
-		dirty_event(run->dirty, event);
-	if (event_of_swap(event))
-		return;
-	engine_event(run->engine, event);
-	if (heat_event(run->heat, event))
-		run->failed = true;
-}
-
-static void sink_fact(void *context, const char *line, size_t size)
-{
-	results_fact(((struct run *)context)->results, line, size);
-}
-
-static void sink_hint(void *context, uint32_t mm, uint64_t addr)
-{
-	engine_hint(((struct run *)context)->engine, mm, addr);
-}
-
-/* Gives the interpreter the samples that lie before TIME_NS. */
-static int feed_samples(struct run *run, uint64_t time_ns, struct replay_error *err)
-{
-	int ret = 1;
-
-	while (run->samples && run->sample.time_ns <= time_ns) {
-		for (unsigned int cpu = 0; cpu < decoder_nr_cpus(run->decoder); cpu++)
-			if (decoder_cpu(run->decoder, cpu) == run->sample.cpu)
-				interpret_sample(run->interpreter, run->sample.time_ns, cpu,
-						 run->sample.tid, run->sample.addr,
-						 run->sample.store);
-		ret = samples_next(run->samples, &run->sample, err->text, sizeof(err->text));
-		if (ret == 1)
-			continue;
-		samples_close(run->samples);
-		run->samples = NULL;
-	}
-	return ret < 0 ? ret : 0;
-}
-
 /* "SYSTEM:EVENT:FIELD[:r|w]": events of the recording that tell accesses. */
-static int add_access(struct run *run, const char *spec, struct replay_error *err)
+static int add_access(struct trace *t, struct decoder *d, const char *spec, struct replay_error *err)
 {
 	char system[64], name[64], field[64], kind = 'r';
 	int end = 0;
@@ -259,94 +193,15 @@ static int add_access(struct run *run, const char *spec, struct replay_error *er
 	int ret = -EINVAL;
 
 	if (got >= 3 && !spec[end] && (kind == 'r' || kind == 'w'))
-		ret = decoder_add_access(run->decoder, run->trace, system, name, field,
+		ret = decoder_add_access(d, t, system, name, field,
 					 kind == 'w');
 	if (ret)
 		snprintf(err->text, sizeof(err->text), "%s: access '%s': %s",
-			 trace_info(run->trace)->path, spec,
+			 trace_info(t)->path, spec,
 			 ret == -EINVAL ? "not of the form SYSTEM:EVENT:FIELD[:r|w]"
 			 : ret == -ENOENT
 				 ? "the recording has no such event, or the event no such number"
 				 : "the event has a meaning of its own");
-	return ret;
-}
-
-/* One batch of events through all stages. */
-static int replay_batch(struct run *run, const struct trace_batch *b, uint64_t *used,
-			struct replay_error *err)
-{
-	struct decode_table *table = decoder_table(run->decoder);
-	const struct trace_gap *gap = b->gaps, *last_gap = gap + b->nr_gaps;
-	struct raw_event raw;
-	int ret = 0;
-
-	for (size_t i = 0; i < b->nr && !ret; i++) {
-		if (__builtin_expect(run->samples != NULL, false)) {
-			ret = feed_samples(run, b->events[i].time_ns, err);
-			if (ret)
-				break;
-		}
-		bool wanted = decode_event(table, &b->events[i], &raw);
-		if (__builtin_expect(gap < last_gap && gap->event == i, false)) {
-			interpret_lost(run->interpreter, raw.cpu, raw.time_ns);
-			gap++;
-		}
-		if (wanted) {
-			++*used;
-			ret = interpret(run->interpreter, &raw);
-		}
-	}
-	return ret;
-}
-
-static int read_events(struct run *run, const struct replay_options *options,
-		       struct results_input *input, struct replay_error *err)
-{
-	const char *path = trace_info(run->trace)->path;
-	struct trace_batch batch = {0};
-	struct trace_error terr;
-	uint64_t events = 0, used = 0, first_ns = UINT64_MAX, last_ns = 0;
-	int ret;
-
-	do {
-		uint64_t done, total;
-		int fault;
-
-		ret = decoder_fill(run->decoder, &batch, BATCH_EVENTS, &terr);
-		if (ret < 0)
-			break;
-		events += batch.seen;
-		if (batch.last_ns > last_ns)
-			last_ns = batch.last_ns;
-		if (batch.first_ns < first_ns)
-			first_ns = batch.first_ns;
-		fault = replay_batch(run, &batch, &used, err);
-		if (fault)
-			ret = fault;
-		trace_progress(run->trace, &done, &total);
-		msg_progress("%s: %3.0f%%, %" PRIu64 " events", path,
-			     total ? 100.0 * (double)done / (double)total : 100.0, events);
-	} while (ret > 0 && !*options->stop);
-	trace_batch_free(run->trace, &batch);
-	decoder_count(run->decoder);
-	input->events = events;
-	input->events_used = used;
-	input->first_ns = events ? first_ns : 0;
-	input->last_ns = last_ns;
-	if (ret >= 0)
-		ret = *options->stop ? -EINTR : feed_samples(run, last_ns, err);
-	if (!ret)
-		ret = interpret_end(run->interpreter, input->last_ns);
-	if (!ret)
-		ret = engine_end(run->engine, input->last_ns);
-	if (!ret && run->dirty)
-		ret = dirty_end(run->dirty, input->last_ns);
-	if (!ret && run->failed)
-		ret = -ENOMEM;
-	if (ret == -ENOMEM)
-		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
-	else if (ret && ret != -EINTR && !err->text[0])
-		snprintf(err->text, sizeof(err->text), "%s", terr.text);
 	return ret;
 }
 
@@ -363,115 +218,89 @@ static bool has_lost(const struct trace_info *info)
 	return false;
 }
 
+/* Opens the samples and reads the first one; none are left open if there is none. */
+static int open_samples(const char *path, struct stages_config *config, struct replay_error *err)
+{
+	int ret;
+
+	config->samples = samples_open(path, err->text, sizeof(err->text));
+	if (!config->samples)
+		return -ENOENT;
+	ret = samples_next(config->samples, &config->sample, err->text, sizeof(err->text));
+	if (ret > 0)
+		return 0;
+	samples_close(config->samples);
+	config->samples = NULL;
+	return ret;
+}
+
 int replay_trace(const char *path, const struct replay_options *options, struct results *results,
 		 bool *lost, struct replay_error *err)
 {
-	struct run run = {.results = results, .shard = options->shard};
+	struct stages_config config = {.options = options, .results = results,
+				       .max_rows = MAX_EXPOSURE_ROWS};
 	struct results_input input = {.policies = options->policies,
 				      .nr_policies = options->nr_policies,
 				      .max_rows = MAX_EXPOSURE_ROWS,
 				      .cost = options->cost,
-				      .cost_origin = options->cost ? "given" : "default"};
+				      .cost_origin = options->cost ? "given" : "default",
+				      .tlb = options->tlb_text,
+				      .dirty_share = options->dirty_share,
+				      .shard = options->shard};
+	struct stages *stages = NULL;
 	struct results_error rerr;
 	struct trace_error terr;
-	unsigned int arch, shift = 0;
 	int ret = -EINVAL;
 
-	run.trace = trace_open(path, &terr);
-	if (run.trace)
-		run.decoder = decoder_new(run.trace, &terr);
-	if (!run.decoder) {
+	config.trace = trace_open(path, &terr);
+	if (config.trace)
+		config.decoder = decoder_new(config.trace, &terr);
+	if (!config.decoder) {
 		snprintf(err->text, sizeof(err->text), "%s", terr.text);
 		goto out;
 	}
-	for (size_t i = 0; i < options->nr_accesses; i++) {
-		ret = add_access(&run, options->accesses[i], err);
-		if (ret)
-			goto out;
-	}
-	if (options->samples) {
-		ret = -ENOENT;
-		run.samples = samples_open(options->samples, err->text, sizeof(err->text));
-		if (!run.samples)
-			goto out;
-		ret = samples_next(run.samples, &run.sample, err->text, sizeof(err->text));
-		if (ret < 0)
-			goto out;
-		if (!ret) {
-			samples_close(run.samples);
-			run.samples = NULL;
-		}
-	}
-	arch = find_arch(run.trace, run.decoder, &input.arch, &input.arch_source);
-	if (!input.cost && arch)
-		input.cost = cost_find(arch == ARCH_ARM64 ? "arm64-generic" : "x86-generic");
-	while (1u << (shift + 1) <= trace_info(run.trace)->page_size)
-		shift++;
+	ret = 0;
+	for (size_t i = 0; !ret && i < options->nr_accesses; i++)
+		ret = add_access(config.trace, config.decoder, options->accesses[i], err);
+	if (!ret && options->samples)
+		ret = open_samples(options->samples, &config, err);
+	if (ret)
+		goto out;
+	config.arch = find_arch(config.trace, config.decoder, &input.arch, &input.arch_source);
+	if (!input.cost && config.arch)
+		input.cost = cost_find(config.arch == ARCH_ARM64 ? "arm64-generic" : "x86-generic");
+	while (1u << (config.page_shift + 1) <= trace_info(config.trace)->page_size)
+		config.page_shift++;
 	ret = results_trace_begin(results, &rerr);
 	if (ret) {
 		snprintf(err->text, sizeof(err->text), "%s", rerr.text);
 		goto out;
 	}
-	struct engine_config config = {
-		.nr_cpus = decoder_nr_cpus(run.decoder),
-		.page_shift = shift,
-		.policies = options->policies,
-		.nr_policies = options->nr_policies,
-		.max_rows = MAX_EXPOSURE_ROWS,
-		.tlb = options->tlb,
-		.shard = options->shard,
-		.sink = {.context = results, .page = results_page, .stale = results_stale,
-			 .flush_mm = results_flush_mm},
-	};
-	struct interpret_sink sink = {.context = &run, .event = sink_event, .hint = sink_hint,
-				      .mm_done = sink_mm_done, .fact = sink_fact};
-	run.engine = engine_new(&config);
-	run.heat = heat_new(shift);
-	run.interpreter = interpreter_new(run.trace, run.decoder, arch, &sink);
-	bool swap = run.interpreter && interpret_sees_swap(run.interpreter);
-	if (swap)
-		run.dirty = dirty_new(&(struct dirty_config){
-			.page_shift = shift,
-			.hardware_always = arch == ARCH_X86,
-			.sees_slots = decoder_has(run.decoder, ROLE_SWAP_ADD, 0),
-			.dirty_share = options->dirty_share,
-			.context = results,
-			.mm = results_dirty_mm,
-		});
-	if (!run.engine || !run.heat || !run.interpreter ||
-	    (swap && !run.dirty)) {
+	stages = stages_new(&config);
+	if (!stages) {
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
 		ret = -ENOMEM;
 		goto out;
 	}
-	ret = read_events(&run, options, &input, err);
+	ret = stages_run(stages, err);
 	if (ret)
 		goto out;
-	ret = trace_hash(run.trace, &input.hash, &terr);
+	ret = trace_hash(config.trace, &input.hash, &terr);
 	if (ret) {
 		snprintf(err->text, sizeof(err->text), "%s", terr.text);
 		goto out;
 	}
-	input.trace = run.trace;
-	input.tlb = options->tlb_text;
-	input.shard = options->shard;
-	input.decoder = run.decoder;
-	input.interpreter = run.interpreter;
-	input.engine = run.engine;
-	input.dirty = run.dirty;
-	input.dirty_share = options->dirty_share;
-	input.heat = run.heat;
+	input.trace = config.trace;
+	input.decoder = config.decoder;
+	stages_results(stages, &input);
 	ret = results_trace(results, &input, &rerr);
 	if (ret)
 		snprintf(err->text, sizeof(err->text), "%s", rerr.text);
-	*lost = has_lost(trace_info(run.trace));
+	*lost = has_lost(trace_info(config.trace));
 out:
-	samples_close(run.samples);
-	interpreter_free(run.interpreter);
-	engine_free(run.engine);
-	dirty_free(run.dirty);
-	heat_free(run.heat);
-	decoder_free(run.decoder);
-	trace_close(run.trace);
+	stages_free(stages);
+	samples_close(config.samples);
+	decoder_free(config.decoder);
+	trace_close(config.trace);
 	return ret;
 }

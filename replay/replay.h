@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "replay/engine.h"
 #include "replay/results.h"
@@ -22,6 +23,8 @@ struct replay_options {
 	size_t nr_accesses;
 	double dirty_share;              /* see replay/dirty.h; negative: from the recording */
 	struct shard shard;              /* count only these address spaces; all zero: all */
+	unsigned int threads;            /* 0: as many as CPUs may be used */
+	uint64_t memory_bytes;           /* that the process may have in memory; 0: no limit */
 	volatile sig_atomic_t *stop;     /* becomes non-zero when the user wants out */
 };
 

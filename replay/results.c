@@ -676,7 +676,7 @@ static bool is_kernel(const struct job *j, unsigned int p)
 /* What policy P did, as far as other numbers follow from it. */
 static struct policy_counts policy_counts(const struct job *j, unsigned int p)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_result *res = j->in->outcomes[p];
 	const struct common_params *common = &j->in->policies[p].common;
 	struct policy_counts c = {.targets = res->targets,
 				  .refills = res->refills,
@@ -710,12 +710,12 @@ static struct real_bound spurious_of(const struct job *j, unsigned int p, unsign
 /* Where policy P flushes after a spurious fault at LEVEL. */
 static enum scope spurious_scope(const struct job *j, unsigned int p, unsigned int level)
 {
-	return engine_result(j->in->engine, p)->spurious_scope[level];
+	return j->in->outcomes[p]->spurious_scope[level];
 }
 
 static void write_flush(struct job *j, unsigned int p, int64_t id)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_result *res = j->in->outcomes[p];
 	sqlite3_stmt *stmt = insert_into(j->r, "flush", 9);
 
 	for (unsigned int point = 0; point < NR_POINTS; point++)
@@ -780,7 +780,7 @@ static void write_flush(struct job *j, unsigned int p, int64_t id)
 
 static void write_faults(struct job *j, unsigned int p, int64_t id)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_result *res = j->in->outcomes[p];
 	sqlite3_stmt *stmt = insert_into(j->r, "faults", 5);
 	struct real_bound b = spurious_of(j, p, NR_LEVELS);
 	double recorded = (double)j->counts->spurious_recorded;
@@ -795,7 +795,7 @@ static void write_faults(struct job *j, unsigned int p, int64_t id)
 
 static void write_exposures(struct job *j, unsigned int p, int64_t id)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_result *res = j->in->outcomes[p];
 	const struct policy_instance *inst = &j->in->policies[p];
 	const struct exposure_row *rows = res->rows;
 	sqlite3_stmt *stmt = insert_into(j->r, "exposures", 7);
@@ -921,7 +921,7 @@ static void write_selfcheck(struct job *j)
 		sqlite3_finalize(stmt);
 		return;
 	}
-	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_result *res = j->in->outcomes[p];
 	for (unsigned int point = 0; point < NR_POINTS; point++)
 		for (unsigned int level = 0; level < NR_LEVELS; level++) {
 			struct check_counts c = {.recorded = j->counts->recorded[point][level],
@@ -1013,7 +1013,7 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 	put(j->r, stmt, "isss", j->trace, "exposure_rows", sql, "default");
 	snprintf(sql, sizeof(sql), "%d", PAGE_ROWS);
 	put(j->r, stmt, "isss", j->trace, "page_rows", sql, "default");
-	snprintf(sql, sizeof(sql), "%zu", engine_page_bytes(j->in->engine));
+	snprintf(sql, sizeof(sql), "%zu", engine_page_bytes(j->in->nr_policies));
 	put(j->r, stmt, "isss", j->trace, "bytes_per_live_page", sql, "default");
 	sqlite3_finalize(stmt);
 }
@@ -1065,7 +1065,7 @@ static void witness_text(const struct job *j, const struct witness *w, enum witn
 static void write_verdict(struct job *j, sqlite3_stmt *stmt, unsigned int p, int64_t id,
 			  int64_t unseen)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_result *res = j->in->outcomes[p];
 	const struct witness *witnesses[] = {[WITNESS_UNSAFE] = &res->unsafe,
 					     [WITNESS_UNBROKEN] = &res->unbroken,
 					     [WITNESS_STUCK] = &res->stuck};
@@ -1098,7 +1098,7 @@ static void write_witness(sqlite3_stmt *stmt, struct job *j, int64_t id, const s
 
 static void write_shard_sums(struct job *j, unsigned int p, int64_t id)
 {
-	const struct policy_result *res = engine_result(j->in->engine, p);
+	const struct policy_result *res = j->in->outcomes[p];
 	const struct {
 		const char *name;
 		const struct exposure_sum (*sums)[NR_ENDED];
@@ -1136,7 +1136,7 @@ static void write_shard(struct job *j, const int64_t *ids)
 	     "this is shard %u of %u: what belongs to the others is missing; tlbreport merge adds them "
 	     "up", shard->part, shard->parts);
 	for (unsigned int p = 0; p < j->in->nr_policies; p++) {
-		const struct policy_result *res = engine_result(j->in->engine, p);
+		const struct policy_result *res = j->in->outcomes[p];
 		struct policy_counts counts = policy_counts(j, p);
 
 		stmt = insert_into(j->r, "shard_counts", 4);
@@ -1159,7 +1159,7 @@ static void write_shard(struct job *j, const int64_t *ids)
 		write_witness(stmt, j, ids[p], &res->unbroken, WITNESS_UNBROKEN);
 		write_witness(stmt, j, ids[p], &res->stuck, WITNESS_STUCK);
 		sqlite3_finalize(stmt);
-		if (engine_shard_unsure(j->in->engine, p))
+		if (j->in->shard_unsure[p])
 			note(j, "assumed", j->in->policies[p].spec, 0,
 			     "its hook asks who holds entries of other shards' address spaces, which a shard "
 			     "does not know: counts may differ from a replay without shards");

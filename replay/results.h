@@ -59,7 +59,9 @@ struct results_input {
 	struct trace *trace;
 	const struct decoder *decoder;
 	const struct interpreter *interpreter;
-	const struct engine *engine;
+	const struct engine *engine; /* of some of the policies: what all engines agree on */
+	const struct policy_result *const *outcomes; /* by policy */
+	const bool *shard_unsure;                    /* by policy: engine_shard_unsure() */
 	const struct heat *heat;
 	const struct dirty *dirty;      /* NULL: the recording has nothing of swap */
 	double dirty_share;             /* as given; negative: not */

@@ -47,7 +47,7 @@ struct stream_pool {
 	 * Optional: called when a stream has begun a block and has more to load. Whoever is called
 	 * sees to it that somebody calls stream_load() soon, from any thread.
 	 */
-	void (*load_soon)(void *context, struct stream *s);
+	void (*load_soon)(void *context, void *stream);
 	void *context;
 };
 

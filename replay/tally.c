@@ -31,7 +31,11 @@ void tally_page(struct engine *e, uint32_t mm, uint64_t addr, unsigned int point
 		unsigned int level, uint64_t n)
 {
 	uint64_t key = (addr & ~UINT64_C(0xfff)) | point << 3 | level;
-	size_t i = count_slot(e->counts, e->counts_mask, key, mm);
+	size_t i;
+
+	if (!e->config.sink.page)
+		return;
+	i = count_slot(e->counts, e->counts_mask, key, mm);
 
 	if (!e->counts[i].count) {
 		if ((e->nr_counts + 1) * 4 > (e->counts_mask + 1) * 3) {

@@ -80,6 +80,8 @@ struct trace {
 	bool started;
 	int failed; /* sticky */
 	struct trace_error why;
+	struct stream_scratch *scratch; /* by thread that loads ahead */
+	unsigned int nr_scratch;
 	struct trace_batch batch; /* of trace_next() */
 	size_t given, gap;        /* of it */
 };
@@ -152,6 +154,9 @@ void trace_close(struct trace *t)
 		for (i = 0; i < t->c.info.nr_entries; i++)
 			stream_free(&t->cursors[i].stream, &t->pool);
 	trace_batch_free(t, &t->batch);
+	for (i = 0; i < t->nr_scratch; i++)
+		stream_scratch_free(&t->scratch[i]);
+	free(t->scratch);
 	stream_pool_free(&t->pool);
 	free(t->cursors);
 	free(t->lanes);
@@ -539,6 +544,23 @@ void trace_want(struct trace *t, const uint16_t *kinds, uint16_t last)
 	t->kinds = kinds;
 	t->last_kind = last;
 	t->all = false;
+}
+
+int trace_load_ahead(struct trace *t, unsigned int nr_threads,
+		     void (*soon)(void *context, void *item), void *context)
+{
+	t->scratch = calloc(nr_threads, sizeof(*t->scratch));
+	if (!t->scratch)
+		return -ENOMEM;
+	t->nr_scratch = nr_threads;
+	t->pool.load_soon = soon;
+	t->pool.context = context;
+	return 0;
+}
+
+void trace_load(struct trace *t, void *item, unsigned int thread)
+{
+	stream_load(item, &t->pool, &t->scratch[thread]);
 }
 
 uint64_t trace_id_count(const struct trace *t, uint16_t id)

@@ -166,6 +166,16 @@ int trace_fill(struct trace *t, struct trace_batch *b, size_t max, struct trace_
 /* Frees what B holds; before trace_close(). */
 void trace_batch_free(struct trace *t, struct trace_batch *b);
 
+/*
+ * From now on blocks of the file may be read and unpacked ahead of time, by other threads: SOON is
+ * called with an ITEM for which somebody should call trace_load(), from any thread, while T is open;
+ * nothing is lost if nobody does. THREAD is below NR_THREADS, and of each thread its own. Returns 0
+ * or -ENOMEM.
+ */
+int trace_load_ahead(struct trace *t, unsigned int nr_threads,
+		     void (*soon)(void *context, void *item), void *context);
+void trace_load(struct trace *t, void *item, unsigned int thread);
+
 /* Events read so far: with this id; of this entry of trace_info.cpus[]. */
 uint64_t trace_id_count(const struct trace *t, uint16_t id);
 uint64_t trace_entry_count(const struct trace *t, size_t entry);
