@@ -263,9 +263,10 @@ static void ignore_page(void *context, uint32_t mm, uint64_t page, unsigned int 
 	FUZZ_CHECK(point < NR_POINTS && decisions);
 }
 
-static void hint(void *context, uint32_t mm, uint64_t addr)
+static void take_event(void *context, const struct tlb_event *event)
 {
-	engine_hint(context, mm, addr);
+	engine_hint(context, event->mm, event->addr);
+	engine_event(context, event);
 }
 
 static void ignore_mm(void *context, const struct mm_identity *mm)
@@ -344,7 +345,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 							      .tlb = flags & 1 ? NULL : &tlb,
 							      .sink = {.page = ignore_page}});
 	struct interpret_sink sink = {
-		.context = e, .event = engine_event, .hint = hint, .mm_done = ignore_mm};
+		.context = e, .event = take_event, .mm_done = ignore_mm};
 	struct interpreter *interpreter = interpreter_new(h->trace, h->decoder, h->arch, &sink);
 	FUZZ_CHECK(e && interpreter);
 	for (unsigned int n = 0; n < EVENTS_MOST && feed(&in, h, interpreter, &now); n++)
