@@ -372,10 +372,11 @@ static void hand_on_mm(struct engine *e, uint32_t number, struct mm *mm)
 						(l->number << LEAF_SHIFT | slot)
 							<< e->config.page_shift,
 						leaf_page(&e->pages, l, slot)->policy[p].stale);
-			if (n)
-				tally_page(e, number,
-					   (l->number << LEAF_SHIFT | slot) << e->config.page_shift,
-					   POINT_WP_REUSE, LEVEL_PTE, n);
+			if (n && e->config.sink.page)
+				e->config.sink.page(
+					e->config.sink.context, number,
+					(l->number << LEAF_SHIFT | slot) << e->config.page_shift,
+					POINT_WP_REUSE, LEVEL_PTE, n);
 		}
 	}
 	tally_mm_done(e, number, mm);

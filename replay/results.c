@@ -18,6 +18,8 @@
 
 #include <sqlite3.h>
 
+#include "replay/top.h"
+
 #define SCHEMA_VERSION 2
 #define MAX_FACT_ROWS  4096
 
@@ -29,7 +31,11 @@ struct results {
 	sqlite3 *db;
 	char *path, *building; /* building: name while it is not whole; NULL when appending */
 	bool append, begun, committed;
-	sqlite3_stmt *page, *stale, *flush_mm, *mm, *fact, *dirty_mm;
+	struct top reuses;  /* pages by wp_reuse of PTEs */
+	struct top *stales; /* pages by stale entries, of each policy */
+	size_t nr_stales;
+	bool full; /* memory ran out where it could not be told */
+	sqlite3_stmt *page, *flush_mm, *mm, *fact, *dirty_mm;
 	uint64_t facts;
 	int error; /* first SQLite error of a call that could not report it */
 	char error_text[256];
@@ -277,12 +283,11 @@ int results_commit(struct results *r, struct results_error *err)
 static void drop_statements(struct results *r)
 {
 	sqlite3_finalize(r->page);
-	sqlite3_finalize(r->stale);
 	sqlite3_finalize(r->flush_mm);
 	sqlite3_finalize(r->mm);
 	sqlite3_finalize(r->fact);
 	sqlite3_finalize(r->dirty_mm);
-	r->page = r->stale = r->flush_mm = r->mm = r->fact = r->dirty_mm = NULL;
+	r->page = r->flush_mm = r->mm = r->fact = r->dirty_mm = NULL;
 }
 
 void results_free(struct results *r)
@@ -290,6 +295,10 @@ void results_free(struct results *r)
 	if (!r)
 		return;
 	drop_statements(r);
+	top_clear(&r->reuses);
+	for (size_t i = 0; i < r->nr_stales; i++)
+		top_clear(&r->stales[i]);
+	free(r->stales);
 	sqlite3_close(r->db);
 	if (r->building && !r->committed)
 		unlink(r->building);
@@ -302,9 +311,8 @@ int results_trace_begin(struct results *r, struct results_error *err)
 {
 	run(r,
 	    "DROP TABLE IF EXISTS temp.page_rows; DROP TABLE IF EXISTS temp.flush_mm_rows;"
-	    "DROP TABLE IF EXISTS temp.mm_rows; DROP TABLE IF EXISTS temp.stale_rows;"
+	    "DROP TABLE IF EXISTS temp.mm_rows;"
 	    "DROP TABLE IF EXISTS temp.fact_rows; CREATE TEMP TABLE fact_rows(key, value);"
-	    "CREATE TEMP TABLE stale_rows(policy, mm, page, entries);"
 	    "CREATE TEMP TABLE page_rows(mm, page, point, level, decisions);"
 	    "CREATE TEMP TABLE flush_mm_rows(policy, mm, point, scope, low, estimate, high);"
 	    "DROP TABLE IF EXISTS temp.dirty_mm_rows;"
@@ -318,10 +326,10 @@ int results_trace_begin(struct results *r, struct results_error *err)
 		run(r, "BEGIN");
 	r->begun = true;
 	r->page = insert_into(r, "temp.page_rows", 5);
-	r->stale = insert_into(r, "temp.stale_rows", 4);
 	r->flush_mm = insert_into(r, "temp.flush_mm_rows", 7);
 	r->mm = insert_into(r, "temp.mm_rows", 8);
 	r->fact = insert_into(r, "temp.fact_rows", 2);
+	r->reuses.most = PAGE_ROWS;
 	r->facts = 0;
 	r->dirty_mm = insert_into(r, "temp.dirty_mm_rows", 7);
 	return r->error ? fail(r, err) : 0;
@@ -332,6 +340,13 @@ void results_page(void *context, uint32_t mm, uint64_t page, unsigned int point,
 {
 	struct results *r = context;
 
+	/* Most of all rows, and each of them whole. */
+	if (point == POINT_WP_REUSE && level == LEVEL_PTE) {
+		struct top_row row = {.n = decisions, .mm = mm, .page = page};
+
+		r->full |= top_add(&r->reuses, &row) != 0;
+		return;
+	}
 	put(r, r->page, "iissi", (int64_t)mm, (int64_t)page, point_name(point), level_name(level),
 	    (int64_t)decisions);
 }
@@ -339,8 +354,19 @@ void results_page(void *context, uint32_t mm, uint64_t page, unsigned int point,
 void results_stale(void *context, unsigned int policy, uint32_t mm, uint64_t page, uint64_t entries)
 {
 	struct results *r = context;
+	struct top_row row = {.n = entries, .mm = mm, .page = page};
 
-	put(r, r->stale, "iiii", (int64_t)policy, (int64_t)mm, (int64_t)page, (int64_t)entries);
+	while (r->nr_stales <= policy) {
+		struct top *more = realloc(r->stales, (r->nr_stales + 1) * sizeof(*more));
+
+		if (!more) {
+			r->full = true;
+			return;
+		}
+		more[r->nr_stales++] = (struct top){.most = STALE_PAGE_ROWS};
+		r->stales = more;
+	}
+	r->full |= top_add(&r->stales[policy], &row) != 0;
 }
 
 void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned int point,
@@ -951,6 +977,58 @@ static void write_selfcheck(struct job *j)
 	sqlite3_finalize(stmt);
 }
 
+/* Stale entries of policy P by mm, and the pages that had most. */
+static void write_stale(struct job *j, unsigned int p, int64_t id)
+{
+	struct top *t = p < j->r->nr_stales ? &j->r->stales[p] : NULL;
+	sqlite3_stmt *sums = insert_into(j->r, "stale_mm", 4);
+	sqlite3_stmt *pages = insert_into(j->r, "stale_pages", 4);
+
+	if (t)
+		top_sort(t);
+	for (size_t i = 0; t && i < t->nr_sums; i++)
+		put(j->r, sums, "iiii", id, (int64_t)t->sums[i].mm, (int64_t)t->sums[i].rows,
+		    (int64_t)t->sums[i].n);
+	for (size_t i = 0; t && i < t->nr; i++)
+		put(j->r, pages, "iiii", id, (int64_t)t->rows[i].mm, (int64_t)t->rows[i].page,
+		    (int64_t)t->rows[i].n);
+	sqlite3_finalize(sums);
+	sqlite3_finalize(pages);
+	if (t)
+		top_clear(t);
+}
+
+/*
+ * The pages with most reuses join the others' rows, the rest of an mm as a row without a page. Returns
+ * how many pages that is.
+ */
+static int64_t add_reuses(struct job *j)
+{
+	struct top *t = &j->r->reuses;
+	sqlite3_stmt *stmt = insert_into(j->r, "temp.page_rows", 5);
+	const char *point = point_name(POINT_WP_REUSE), *level = level_name(LEVEL_PTE);
+	int64_t rest = 0;
+
+	top_sort(t);
+	for (size_t i = 0; i < t->nr; i++) {
+		struct top_sum *sum = top_sum_of(t, t->rows[i].mm);
+
+		put(j->r, stmt, "iissi", (int64_t)t->rows[i].mm, (int64_t)t->rows[i].page, point,
+		    level, (int64_t)t->rows[i].n);
+		sum->rows--;
+		sum->n -= t->rows[i].n;
+	}
+	for (size_t i = 0; i < t->nr_sums; i++) {
+		rest += (int64_t)t->sums[i].rows;
+		if (t->sums[i].rows)
+			put(j->r, stmt, "inssi", (int64_t)t->sums[i].mm, 0, INT64_C(0), point,
+			    level, (int64_t)t->sums[i].n);
+	}
+	sqlite3_finalize(stmt);
+	top_clear(t);
+	return rest;
+}
+
 static void write_pages_and_mms(struct job *j, const int64_t *ids)
 {
 	sqlite3_stmt *stmt;
@@ -965,17 +1043,7 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 			"ORDER BY mm, point, scope",
 			ids[p], p);
 		run(j->r, sql);
-		snprintf(sql, sizeof(sql),
-			 "INSERT INTO stale_mm SELECT %" PRId64 ", mm, count(*), sum(entries) "
-			 "FROM temp.stale_rows WHERE policy = %u GROUP BY mm ORDER BY mm",
-			 ids[p], p);
-		run(j->r, sql);
-		snprintf(sql, sizeof(sql),
-			 "INSERT INTO stale_pages SELECT %" PRId64
-			 ", mm, page, entries FROM temp.stale_rows "
-			 "WHERE policy = %u ORDER BY entries DESC, mm, page LIMIT %d",
-			 ids[p], p, STALE_PAGE_ROWS);
-		run(j->r, sql);
+		write_stale(j, p, ids[p]);
 	}
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO mms SELECT %" PRId64
@@ -984,23 +1052,26 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 		 j->trace);
 	run(j->r, sql);
 	/* The hottest pages one by one, the rest added up. */
+	int64_t rest = add_reuses(j);
 	run(j->r,
 	    "CREATE TEMP TABLE page_sums AS SELECT mm, page, point, level, sum(decisions) AS n "
 	    "FROM temp.page_rows GROUP BY mm, page, point, level "
-	    "ORDER BY n DESC, mm, page, point, level");
+	    "ORDER BY page IS NULL, n DESC, mm, page, point, level");
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO pages SELECT %" PRId64
 		 ", mm, page, point, level, n FROM temp.page_sums "
-		 "WHERE rowid <= %d ORDER BY mm, page, point, level",
+		 "WHERE rowid <= %d AND page NOT NULL ORDER BY mm, page, point, level",
 		 j->trace, PAGE_ROWS);
 	run(j->r, sql);
 	snprintf(sql, sizeof(sql),
 		 "INSERT INTO pages SELECT %" PRId64
 		 ", mm, NULL, point, level, sum(n) FROM temp.page_sums "
-		 "WHERE rowid > %d GROUP BY mm, point, level ORDER BY mm, point, level",
+		 "WHERE rowid > %d OR page IS NULL GROUP BY mm, point, level "
+		 "ORDER BY mm, point, level",
 		 j->trace, PAGE_ROWS);
 	run(j->r, sql);
-	int64_t rest = one_number(j->r, "SELECT count(*) FROM temp.page_sums") - PAGE_ROWS;
+	int64_t pages = one_number(j->r, "SELECT count(page) FROM temp.page_sums");
+	rest += pages > PAGE_ROWS ? pages - PAGE_ROWS : 0;
 	if (rest > 0)
 		note(j, "left out", "pages", rest, "%s", NOTE_PAGES_LEFT);
 	run(j->r, "DROP TABLE temp.page_sums");
@@ -1322,6 +1393,10 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 			.kernel_policy = interpret_kernel_policy(input->interpreter)};
 
 	drop_statements(r);
+	if (r->full && !r->error) {
+		r->error = SQLITE_NOMEM;
+		snprintf(r->error_text, sizeof(r->error_text), "out of memory");
+	}
 	j.notes = insert_into(r, "notes", 5);
 	write_trace(&j);
 	write_recorded(&j);

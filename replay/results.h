@@ -44,8 +44,10 @@ void results_free(struct results *r);
 int results_trace_begin(struct results *r, struct results_error *err);
 
 /* While the replay runs: rows that leave the engine and the interpreter. CONTEXT is the results. */
+/* A page's decisions at a point may come in parts; those at wp_reuse of a PTE come once. */
 void results_page(void *context, uint32_t mm, uint64_t page, unsigned int point, unsigned int level,
 		  uint64_t decisions);
+/* Once for each page and policy. */
 void results_stale(void *context, unsigned int policy, uint32_t mm, uint64_t page,
 		   uint64_t entries);
 void results_flush_mm(void *context, unsigned int policy, uint32_t mm, unsigned int point,
