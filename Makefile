@@ -50,7 +50,7 @@ UNIT     := $(wildcard tests/unit/*.c)
 TOOLS    := $(wildcard tests/tools/*.c)
 HARNESSES := $(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
 SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(VTAB) $(EXPORT) analysis/json.c $(UNIT) $(TOOLS) \
-	$(HARNESSES) tests/fuzz/main.c
+	$(HARNESSES) tests/fuzz/main.c $(wildcard examples/headline/*.c)
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
 REPLAY_LIB := $(filter-out replay/main.c,$(REPLAY))
 
@@ -105,7 +105,16 @@ $(B)/tests/fuzz/.objects.a: $(FUZZ_OBJECTS)
 fuzzers: $(FUZZ_BIN)
 
 # The example workloads: plain C that needs nothing of the rest.
-check: $(B)/examples/forkwp $(B)/examples/workload
+HEADLINE := $(addprefix $(B)/examples/headline/,usemem servers)
+$(HEADLINE): $(B)/%: $(B)/%.o $(B)/examples/headline/recording.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
+# The seeds' two headlines from recordings at their true size: some minutes, 8 GiB. HEADLINE_OPTIONS=--small
+headline: $(HEADLINE) $(B)/tlbreplay
+	$(Q)BUILD=$(B) examples/headline/headline $(HEADLINE_OPTIONS)
+.PHONY: headline
+
+check: $(HEADLINE) $(B)/examples/forkwp $(B)/examples/workload
 $(B)/examples/forkwp $(B)/examples/workload: $(B)/examples/%: examples/%.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)

@@ -159,6 +159,8 @@ static bool repeated_at_return(const struct catalogue_field *field, bool alone)
 	case SLOT_DIRTY:
 		return true;
 	case SLOT_ENTRY:
+	case SLOT_FOLIO:
+	case SLOT_MAPPING:
 		return alone;
 	case SLOT_PTE:
 		/* By then the new one, if it is read through a pointer to it. */

@@ -768,9 +768,13 @@ static void count_writes(const struct dirty *d, struct dirty_bound *dirty,
 	*clean = exactly(always + (double)d->made_written);
 	add_untold(clean, u);
 	if (d->result.mkwrite == MKWRITE_DIRTY) {
-		/* As many of them as of the others that were written. */
-		double seen = (double)(d->written_always + d->made_rewritten);
-		double known = (double)(d->written_always + d->made_written) + u->written;
+		/*
+		 * As many of them as of the others that were written; where copies in swap are
+		 * told, these had one, and had come in for a read.
+		 */
+		double rest = d->config.sees_slots ? 0 : (double)d->written_always;
+		double seen = rest + (double)d->made_rewritten;
+		double known = rest + (double)d->made_written + u->written;
 
 		dirty->low += before;
 		dirty->estimate += before;

@@ -1033,8 +1033,11 @@ static void swap_out(struct interpreter *in, const struct raw_event *raw, struct
 
 	if (HAS(raw, MAPPING) && GET(raw, MAPPING))
 		flags |= GET(raw, MAPPING) & MAPPING_ANON ? SWAP_ANON : SWAP_NOT_ANON;
-	if (folio && folio == task->reclaim.added)
+	/* Each page that is given a slot is unmapped next. */
+	if (folio ? folio == task->reclaim.added : task->reclaim.added != 0)
 		flags |= SWAP_SLOT_NEW;
+	if (!folio)
+		task->reclaim.added = 0;
 	if (!further) {
 		task->reclaim.open = true;
 		task->reclaim.mm = mm;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The largest rows of many, in memory that does not grow with these; and what the others add up to. */
+/*
+ * The largest rows of many, in memory that does not grow with these; and what the others add up to.
+ */
 #ifndef REPLAY_TOP_H
 #define REPLAY_TOP_H
 
@@ -31,7 +33,9 @@ void top_clear(struct top *t);
 /* Adds a row; those of one mm had better follow each other. Returns 0 or -ENOMEM. */
 int top_add(struct top *t, const struct top_row *row);
 
-/* Puts the kept rows in order, the first one first, and the sums by mm. Nothing may be added then. */
+/*
+ * Puts the kept rows in order, the first one first, and the sums by mm. Nothing may be added then.
+ */
 void top_sort(struct top *t);
 
 /* The sum of MM, of which there is a row, once they are sorted. */

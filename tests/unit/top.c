@@ -29,7 +29,8 @@ static void run(size_t most, size_t nr, unsigned int seed)
 
 	srand(seed);
 	for (size_t i = 0; i < nr; i++) {
-		all[i] = (struct top_row){.n = 1 + (uint64_t)rand() % 9, .mm = (uint32_t)(seed & 2 ? i * 8 / nr : i % 8),
+		all[i] = (struct top_row){.n = 1 + (uint64_t)rand() % 9,
+					  .mm = (uint32_t)(seed & 2 ? i * 8 / nr : i % 8),
 					  .page = (uint64_t)(seed & 1 ? i : nr - i) << 12};
 		sums[all[i].mm] += all[i].n;
 		rows[all[i].mm]++;
