@@ -255,7 +255,8 @@ static int take_ahead(struct stream *s)
 	/* Somebody is at it; a load takes microseconds. */
 	while (__atomic_load_n(&s->ahead, __ATOMIC_ACQUIRE) != AHEAD_READY)
 		sched_yield();
-	s->ahead = AHEAD_NONE;
+	/* Another job for this stream, from before, may be looking. */
+	__atomic_store_n(&s->ahead, AHEAD_NONE, __ATOMIC_RELAXED);
 	return s->ahead_result;
 }
 
