@@ -148,7 +148,7 @@ compile_commands.json: Makefile $(SOURCES)
 	    "$$f" '$(subst ",\",$(ALL_CFLAGS))' "$$f"; sep=,; done; echo ']'; } > $@
 
 DEPS := gcc libc6-dev pkg-config libtraceevent-dev libtracefs-dev libtracecmd-dev libzstd-dev \
-	libsqlite3-dev sqlite3 trace-cmd gnuplot-nox python3 systemtap-sdt-dev
+	libsqlite3-dev sqlite3 trace-cmd gnuplot-nox python3 valgrind systemtap-sdt-dev
 deps:
 	$(Q)mkdir -p $(B); missing=; for p in $(DEPS); do \
 	  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
@@ -171,11 +171,15 @@ demo: $(B)/tlbreplay $(B)/tlbreport
 check: all $(UNIT_BIN) $(TOOLS_BIN) $(FUZZ_BIN)
 	$(Q)BUILD=$(B) tests/run $(TESTS)
 
-# Its options: make bench BENCH="--events 20M --markdown". tlbreplay is left out while there is none.
-BENCH_TOOLS := $(filter $(addprefix $(B)/tests/tools/,gentrace measure bytesum trace-count trace-fields \
-	tracecmd-count),$(TOOLS_BIN))
-bench: $(BENCH_TOOLS) $(if $(wildcard replay/main.c),$(B)/tlbreplay)
-	$(Q)BUILD=$(B) tests/bench.sh $(BENCH)
+# Its options: make bench BENCH="--large --write docs/performance.md"; BENCH=--help lists them.
+bench: $(addprefix $(B)/tests/tools/,gentrace measure bytesum trace-count trace-fields tracecmd-count \
+	sqlite-share open-time) $(B)/tlbreplay
+	$(Q)BUILD=$(B) tests/bench.py $(BENCH)
+
+# Instructions per event, against tests/guard.tsv; make guard UPDATE=1 writes that anew.
+guard: $(addprefix $(B)/tests/tools/,gentrace trace-count) $(B)/tlbreplay
+	$(Q)BUILD=$(B) CC='$(CC)' CFLAGS='$(CFLAGS)' tests/guard.sh $(if $(UPDATE),--update); status=$$?; \
+	  test $$status -eq 77 || exit $$status
 
 install: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so install-headers
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
@@ -223,7 +227,7 @@ fuzz-afl: $(B)/tests/tools/gentrace
 	$(Q)BUILD=$(B) tests/fuzz/run --afl build-afl $(FUZZ_TIME) $(FUZZ)
 
 # Filled by the work that they belong to.
-guard truth:
+truth:
 	@echo 'make $@: not there yet' >&2; exit 1
 
 clean:

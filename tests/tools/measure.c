@@ -2,15 +2,16 @@
 /*
  * measure COMMAND [ARGUMENT...]: what a command costs. For the benchmark.
  *
- * Runs COMMAND with its output thrown away and prints "CPU_NS PEAK_RSS_KIB STATUS": CPU time, user
+ * Runs COMMAND with its output thrown away and prints "CPU_NS PEAK_RSS_KIB STATUS WALL_NS": CPU time, user
  * and system together, of it and its children; the highest resident size; its exit status (128 +
- * signal if it was killed). A shell's own `time` does not tell the memory, and a large parent would
+ * signal if it was killed); how long it took. A shell's own `time` does not tell the memory, and a large parent would
  * show up in the child's peak (what the process was before exec counts), so this one stays tiny.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static long long ns(struct timeval t)
@@ -20,6 +21,7 @@ static long long ns(struct timeval t)
 
 int main(int argc, char **argv)
 {
+	struct timespec begin, end;
 	struct rusage use;
 	int status;
 	pid_t pid;
@@ -28,6 +30,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: measure COMMAND [ARGUMENT...]\n");
 		return 2;
 	}
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	pid = fork();
 	if (pid < 0) {
 		perror("measure: fork");
@@ -48,7 +51,9 @@ int main(int argc, char **argv)
 		perror("measure: wait4");
 		return 1;
 	}
-	printf("%lld %ld %d\n", ns(use.ru_utime) + ns(use.ru_stime), use.ru_maxrss,
-	       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	printf("%lld %ld %d %lld\n", ns(use.ru_utime) + ns(use.ru_stime), use.ru_maxrss,
+	       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+	       (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec);
 	return 0;
 }
