@@ -2,6 +2,9 @@
 /*
  * An open hash table of cells that is never more than half full. Steps of coarsening alternate:
  * time, address, time, ... so that the shape of a picture stays.
+ *
+ * A host that starts programs all the time has more address spaces than there are cells. No size of
+ * cells helps there, so at one step the address spaces are taken together.
  */
 #include "replay/heat.h"
 
@@ -13,7 +16,9 @@
 #include "replay/hash.h"
 
 enum {
-	SLOTS = 2 * HEAT_CELLS
+	SLOTS = 2 * HEAT_CELLS,
+	TOGETHER = 52,  /* the step that takes the address spaces together: a cell has 19 h by then */
+	MOST_SHIFT = 63 /* of 64 bits; what is left are a few cells by point and level */
 };
 
 struct key {
@@ -30,6 +35,7 @@ struct slot {
 struct heat {
 	unsigned int addr_shift, time_shift;
 	unsigned int steps;
+	bool together; /* address spaces are not told apart any more */
 	size_t nr;
 	struct slot *last; /* where the last event fell: the next one often does, too */
 	struct slot *slots;
@@ -81,7 +87,14 @@ static int coarsen(struct heat *h)
 
 	if (!slots)
 		return -ENOMEM;
-	h->steps++;
+	if (h->steps == TOGETHER && !h->together) {
+		h->together = true;
+		time = addr = 0;
+	} else {
+		h->steps++;
+	}
+	time = time && h->time_shift < MOST_SHIFT;
+	addr = addr && h->addr_shift < MOST_SHIFT;
 	h->time_shift += time;
 	h->addr_shift += addr;
 	h->nr = 0;
@@ -92,6 +105,8 @@ static int coarsen(struct heat *h)
 			continue;
 		old.key.start >>= time;
 		old.key.addr >>= addr;
+		if (h->together)
+			old.key.what &= 0xffff;
 		struct slot *s = find(slots, &old.key);
 		h->nr += !s->decisions;
 		s->key = old.key;
@@ -111,7 +126,8 @@ int heat_event(struct heat *h, const struct tlb_event *event)
 	struct key key = {
 		.addr = event->addr >> h->addr_shift,
 		.start = event->time_ns >> h->time_shift,
-		.what = (uint64_t)event->mm << 16 | (uint64_t)event->point << 8 | event->level,
+		.what = (h->together ? 0 : (uint64_t)event->mm << 16) |
+			(uint64_t)event->point << 8 | event->level,
 	};
 	if (!h->last->decisions || !same(&h->last->key, &key)) {
 		h->last = find(h->slots, &key);

@@ -2,7 +2,8 @@
 /*
  * Where and when the decisions fell: counts in cells of address space x address x time x point x
  * level. Memory is bounded: there are at most HEAT_CELLS cells, and where a recording needs more,
- * all of them become twice as long in time or twice as high in addresses, in turn.
+ * all of them become twice as long in time or twice as high in addresses, in turn. Address spaces that
+ * come and go in such numbers that this does not help are counted together, as number 0.
  *
  * Cells lie at multiples of their size, and their number only grows, so that the size they end with
  * depends on the events alone and not on their order: parts of a recording can be added up.
@@ -27,7 +28,7 @@ struct heat_cell {
 	uint64_t addr;     /* of its first byte; 0 where the whole mm is meant */
 	uint64_t start_ns;
 	uint64_t decisions;
-	uint32_t mm;
+	uint32_t mm;       /* 0: all together */
 	uint8_t point, level;
 };
 

@@ -93,7 +93,8 @@ CREATE TABLE pages(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT 
   point TEXT NOT NULL, level TEXT NOT NULL, decisions INTEGER NOT NULL);
 
 -- Decisions by time and place, in cells of one size for the recording: as small as a bounded number of
--- them allows. addr: first byte of the cell, NULL where the whole mm is meant.
+-- them allows. addr: first byte of the cell, NULL where the whole mm is meant. mm 0: too many came and went
+-- to tell them apart.
 CREATE TABLE heat_grid(trace INTEGER NOT NULL REFERENCES traces(id), bytes INTEGER NOT NULL,
   width_ns INTEGER NOT NULL);
 CREATE TABLE heat(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT NULL, addr INTEGER,

@@ -121,6 +121,35 @@ static void agree(size_t nr)
 	free(other);
 }
 
+/* More address spaces than cells: they are taken together, and nothing is lost. */
+static void many_mms(void)
+{
+	uint64_t bytes, width_ns, again_bytes, again_ns, sum = 0;
+	size_t cells, again;
+
+	make(EVENTS, 100, 1000000000);
+	for (size_t i = 0; i < EVENTS; i++)
+		events[i].mm = 1 + (uint32_t)i;
+	struct heat_cell *list = play(EVENTS, &cells, &bytes, &width_ns);
+	CHECK(cells >= 2 && cells <= HEAT_CELLS);
+	for (size_t i = 0; i < cells; i++) {
+		CHECK(!list[i].mm);
+		sum += list[i].decisions;
+	}
+	CHECK(sum == EVENTS);
+	for (size_t i = 0; i < EVENTS / 2; i++) {
+		struct tlb_event e = events[i];
+
+		events[i] = events[EVENTS - 1 - i];
+		events[EVENTS - 1 - i] = e;
+	}
+	struct heat_cell *other = play(EVENTS, &again, &again_bytes, &again_ns);
+	CHECK(again == cells && again_bytes == bytes && again_ns == width_ns &&
+	      !memcmp(list, other, cells * sizeof(*list)));
+	free(list);
+	free(other);
+}
+
 int main(void)
 {
 	struct heat *h = heat_new(16);
@@ -159,5 +188,6 @@ int main(void)
 	agree(EVENTS);
 	make(EVENTS, UINT64_C(1) << 34, 1000);
 	agree(EVENTS);
+	many_mms();
 	return failures != 0;
 }
