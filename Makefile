@@ -39,6 +39,7 @@ pkg_cflags = $(if $(1),$(shell pkg-config --cflags $(1)))
 pkg_libs   = $(if $(1),$(shell pkg-config --libs $(1)))
 
 PROGRAMS := tlbreplay tlbcapture tlbreport tlbexport
+SCRIPTS  := tlbfleet
 COMMON   := $(wildcard common/*.c schema/*.c)
 REPLAY   := $(wildcard replay/*.c replay/policies/*.c)
 CAPTURE  := $(wildcard capture/*.c)
@@ -54,7 +55,7 @@ SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(VTAB) $(EXPORT) analysi
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
 REPLAY_LIB := $(filter-out replay/main.c,$(REPLAY))
 
-all: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so compile_commands.json
+all: $(addprefix $(B)/,$(PROGRAMS) $(SCRIPTS)) $(B)/tlbtrace.so compile_commands.json
 
 $(B)/tlbreplay: $(call objects,$(REPLAY) $(COMMON))
 # What the installed headers declare, for policies from shared objects. Nothing else: a name that we
@@ -71,6 +72,10 @@ $(B)/tlbexport: LIBS = $(call pkg_libs,$(PKGS_REPLAY)) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+
+$(addprefix $(B)/,$(SCRIPTS)): $(B)/%: analysis/%
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's/@VERSION@/$(VERSION)/' $< > $@ && chmod +x $@
 
 # The extension: what it needs of the reader, as position-independent code; it shows one symbol.
 EXTENSION := $(VTAB) analysis/json.c schema/catalogue.c schema/format.c schema/snapshot.c schema/terms.c \
@@ -181,10 +186,10 @@ guard: $(addprefix $(B)/tests/tools/,gentrace trace-count) $(B)/tlbreplay
 	$(Q)BUILD=$(B) CC='$(CC)' CFLAGS='$(CFLAGS)' tests/guard.sh $(if $(UPDATE),--update); status=$$?; \
 	  test $$status -eq 77 || exit $$status
 
-install: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so install-headers
+install: $(addprefix $(B)/,$(PROGRAMS) $(SCRIPTS)) $(B)/tlbtrace.so install-headers
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(DOCDIR)/examples
-	$(Q)install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(BINDIR)
+	$(Q)install -m 755 $(addprefix $(B)/,$(PROGRAMS) $(SCRIPTS)) $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 docs/*.1 $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(LIBDIR)/tlbreplay \
 	  $(DESTDIR)$(COMPDIR) $(DESTDIR)$(DOCDIR)/pictures
@@ -192,7 +197,7 @@ install: $(addprefix $(B)/,$(PROGRAMS)) $(B)/tlbtrace.so install-headers
 	$(Q)install -m 644 docs/*.5 $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 755 $(B)/tlbtrace.so $(DESTDIR)$(LIBDIR)/tlbreplay
 	$(Q)install -m 644 docs/completion.bash $(DESTDIR)$(COMPDIR)/tlbreplay
-	$(Q)for p in $(filter-out tlbreplay,$(PROGRAMS)); do ln -sf tlbreplay $(DESTDIR)$(COMPDIR)/$$p; done
+	$(Q)for p in $(filter-out tlbreplay,$(PROGRAMS) $(SCRIPTS)); do ln -sf tlbreplay $(DESTDIR)$(COMPDIR)/$$p; done
 	$(Q)install -m 644 docs/pictures/* $(DESTDIR)$(DOCDIR)/pictures
 	$(Q)install -m 644 README.md LICENSE CHANGELOG.md docs/*.md schema/results.sql $(DESTDIR)$(DOCDIR)
 	$(Q)install -m 644 examples/policy-template.c $(DESTDIR)$(DOCDIR)/examples
@@ -210,6 +215,10 @@ lab: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/lab
 lab-deps:
 	$(Q)examples/lab/deps
+# What tests of tlbfleet need beside: a Slurm, which they start and stop themselves.
+FLEET_DEPS := slurm-wlm munge parallel
+fleet-deps:
+	$(Q)$(MAKE) -s deps DEPS='$(FLEET_DEPS)'
 # Makes those recordings in examples/ anew that the lab can make.
 examples: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/lab --ship
@@ -234,4 +243,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lab lab-deps examples truth install install-headers clean gen
+.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lab lab-deps fleet-deps examples truth install install-headers clean gen

@@ -18,6 +18,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -578,7 +579,10 @@ static int print_manifest(const char *path)
 	int status = read_manifest(path, true, &m);
 
 	for (size_t i = 0; !status && i < m.nr; i++)
-		printf("%s\t%s\t%s\n", m.rows[i].path, m.rows[i].host, m.rows[i].recording);
+		printf("%016" PRIx64 "\t%" PRId64 "\t%" PRId64 ".%09" PRId64 "\t%s\t%s\t%s\n",
+		       m.rows[i].id, m.rows[i].bytes, m.rows[i].mtime_ns / 1000000000,
+		       m.rows[i].mtime_ns % 1000000000, m.rows[i].host, m.rows[i].recording,
+		       m.rows[i].path);
 	manifest_free(&m);
 	return status;
 }

@@ -158,6 +158,16 @@ static char *resolve(const struct reader *r, const char *path)
 	return out;
 }
 
+/* FNV-1a. */
+static uint64_t id_of(const char *path)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
+	return h;
+}
+
 static void read_weight(struct reader *r, struct manifest_row *row, const char *text)
 {
 	char *end;
@@ -223,6 +233,7 @@ static int read_row(struct reader *r, unsigned int line, char *text)
 		}
 	if (!row->part)
 		row->part = strdup("");
+	row->id = row->path ? id_of(row->path) : 0;
 	return row->path && row->part ? 0 : -ENOMEM;
 }
 
@@ -245,7 +256,7 @@ static int by_file(const void *a, const void *b)
 	return x->row->line < y->row->line ? -1 : x->row->line > y->row->line;
 }
 
-static bool check_file(struct reader *r, const struct manifest_row *row, struct file *file)
+static bool check_file(struct reader *r, struct manifest_row *row, struct file *file)
 {
 	struct stat st;
 	int fd = open(row->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -264,6 +275,8 @@ static bool check_file(struct reader *r, const struct manifest_row *row, struct 
 		fault(r, row->line, "recording %s: the file is empty", row->path);
 		return false;
 	}
+	row->bytes = st.st_size;
+	row->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	*file = (struct file){row, st.st_dev, st.st_ino};
 	return true;
 }

@@ -14,11 +14,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/text.h"
 
 struct manifest_row {
 	unsigned int line;
+	uint64_t id;             /* of the path: names the recording in a folder of results */
+	int64_t bytes, mtime_ns; /* of the file, if files were looked at */
 	char *path, *host, *recording, *part, *reason; /* "" where the column is missing */
 	double weight;
 	char **labels; /* by manifest.labels */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bash completion for tlbreplay, tlbreport, tlbcapture and tlbexport. Options, policies, presets and reports
+# bash completion for tlbreplay, tlbreport, tlbcapture, tlbexport and tlbfleet. Options, policies, presets and reports
 # come from the programs themselves. Source it, or install it as completions/tlbreplay (make install does).
 
 # The options that "$1 --help" names.
@@ -143,8 +143,49 @@ _tlbexport() {
 	esac
 }
 
+_tlbfleet() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[ "${COMP_WORDS[i]}" != -- ] || break
+	done
+	# Behind "--" are options of tlbreplay.
+	if [ $i -lt "$COMP_CWORD" ]; then
+		case $prev in
+		-p | --policy) _tlb_words "$(tlbreplay --list-policies 2>/dev/null | cut -d ' ' -f 1)" "$cur" ;;
+		--cost) _tlb_words "$(tlbreplay --list-costs 2>/dev/null | cut -d ' ' -f 1)" "$cur" ;;
+		*) _tlb_words "$(_tlb_options tlbreplay)" "$cur" ;;
+		esac
+		return
+	fi
+	case $prev in
+	-r | --results)
+		_tlb_files '' "$cur"
+		return
+		;;
+	-o | --output)
+		_tlb_files '*.db' "$cur"
+		return
+		;;
+	-j | --jobs | --group | --shard | --sbatch)
+		COMPREPLY=()
+		return
+		;;
+	esac
+	case $cur in
+	-*) _tlb_words "$(_tlb_options "$1") --" "$cur" ;;
+	*)
+		if [ "$COMP_CWORD" -eq 1 ]; then
+			_tlb_words "submit status retry merge" "$cur"
+		else
+			_tlb_files '*.tsv' "$cur"
+		fi
+		;;
+	esac
+}
+
 shopt -s extglob
 complete -F _tlbreplay tlbreplay
 complete -F _tlbreport tlbreport
 complete -F _tlbcapture tlbcapture
 complete -F _tlbexport tlbexport
+complete -F _tlbfleet tlbfleet
