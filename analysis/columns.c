@@ -7,6 +7,7 @@
 #include "analysis/text.h"
 
 static const struct column_word words[] = {
+	{"host", "", "name in the fleet's list"},
 	{"IPIs", "count", "invalidations by interrupt (scope mask), estimate"},
 	{"arch", "", "architecture of the recorded kernel"},
 	{"arch_source", "", "where the architecture comes from: stored, inferred, unknown"},
@@ -85,12 +86,14 @@ static const struct column_word words[] = {
 	{"page_bytes", "bytes", "page size of the recorded kernel"},
 	{"pages", "count", "pages that the invalidations cover"},
 	{"part", "", "initiator, victims, spurious, refill, notify"},
+	{"path", "", "the recording's file, as the list has it"},
 	{"point", "", "decision point in the kernel"},
 	{"policy", "", "policy, as it was given to tlbreplay"},
 	{"processes", "count", "address spaces"},
 	{"received", "count",
 	 "interrupts or broadcasts of other CPUs that reach this one, estimate"},
 	{"recorded", "count", "invalidations in the recording; missing: it cannot show them"},
+	{"recording", "", "tells several recordings of one host apart; empty: it has one"},
 	{"replayed", "count", "invalidations that the replay of the kernel's policy issued"},
 	{"scope", "", "where an invalidation acts: none, local, mask, broadcast"},
 	{"share", "fraction", "share of the whole"},

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/sample.h"
 #include "analysis/text.h"
 
 static const char schema_sql[] =
@@ -151,6 +152,8 @@ static int add_functions(sqlite3 *db, const char *path)
 	if (!rc)
 		rc = sqlite3_create_function_v2(db, "program", 0, flags, NULL, sql_program, NULL,
 						NULL, NULL);
+	if (!rc)
+		rc = sample_functions(db);
 	if (!rc) /* frees COPY even when it fails */
 		return sqlite3_create_function_v2(db, "database", 0, flags, copy, sql_database,
 						  NULL, NULL, free);

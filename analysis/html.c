@@ -27,6 +27,7 @@ enum {
 	LONG_TABLE_ROWS = 40,
 	POLICIES_MOST = 60, /* more cannot be picked one by one */
 	PROCESSES_MOST = 40,
+	TRACES_MOST = 12,
 	PAGES_OF_PROCESS = 12
 };
 
@@ -74,6 +75,14 @@ static const struct {
 	{"params", "Parameters", true},
 	{"recorded", "Recorded events", true},
 	{"traces", "The recording", true},
+};
+
+/* About all hosts of a fleet: before the recordings, where there is a fleet. */
+static const struct {
+	const char *report, *title;
+} fleet_order[] = {
+	{"fleet", "The fleet"},
+	{"sampling", "How many hosts to record"},
 };
 
 /* Names -----------------------------------------------------------------------------------------
@@ -460,8 +469,42 @@ static const char *title_of(const char *report, bool *closed)
 			*closed = order[i].closed;
 			return order[i].title;
 		}
+	*closed = false;
+	for (size_t i = 0; i < sizeof(fleet_order) / sizeof(fleet_order[0]); i++)
+		if (!strcmp(fleet_order[i].report, report))
+			return fleet_order[i].title;
 	*closed = true;
 	return NULL;
+}
+
+/* 0 or 1: whether there are any. */
+static int count_hosts(const struct page *p, size_t *nr, char *err, size_t err_size)
+{
+	struct names hosts = {0};
+	int ret = read_names(p->db, "SELECT host FROM v_fleet LIMIT 1", &hosts);
+
+	*nr = hosts.nr;
+	names_free(&hosts);
+	if (ret)
+		snprintf(err, err_size, "%s", sqlite3_errmsg(p->db));
+	return ret;
+}
+
+/* The reports about a fleet, if the database has hosts: as if of a recording number 0. */
+static int put_fleet(struct page *p, char *err, size_t err_size)
+{
+	size_t hosts;
+	int ret = count_hosts(p, &hosts, err, err_size);
+
+	if (ret || !hosts || p->how->trace)
+		return ret;
+	p->trace = 0;
+	p->nr_mms = 0;
+	fputs("<h2 id=\"t0\">The fleet</h2>\n", p->out);
+	for (size_t i = 0; i < sizeof(fleet_order) / sizeof(fleet_order[0]) && !ret; i++)
+		ret = put_report(p, report_find(fleet_order[i].report), fleet_order[i].title, false,
+				 err, err_size);
+	return ret;
 }
 
 static int put_trace(struct page *p, const char *name, char *err, size_t err_size)
@@ -535,6 +578,7 @@ static int put_page(struct page *p, char *err, size_t err_size)
 		      p->out);
 	}
 	fputs("</header>\n<main>\n", p->out);
+	ret = put_fleet(p, err, err_size);
 	for (p->trace = 1; p->trace <= p->nr_traces && !ret; p->trace++)
 		ret = put_trace(p, p->traces.list[p->trace - 1], err, err_size);
 	if (!p->traces.nr)
@@ -555,7 +599,7 @@ int html_page(sqlite3 *db, const char *path, const struct report_how *how, struc
 	const char *slash = strrchr(path, '/');
 	struct page p = {.db = db, .path = slash ? slash + 1 : path, .how = how};
 	char *made = NULL;
-	size_t size = 0;
+	size_t size = 0, hosts = 0;
 	int ret = db_narrow(db, how->trace, how->policy, err, err_size);
 
 	if (ret)
@@ -568,7 +612,12 @@ int html_page(sqlite3 *db, const char *path, const struct report_how *how, struc
 		goto out;
 	}
 	p.rows = how->limit >= 0 ? how->limit : ROWS_MOST;
-	p.nr_traces = p.traces.nr;
+	/* Many hosts are one answer, not many pages. */
+	if (count_hosts(&p, &hosts, err, err_size)) {
+		ret = -EIO;
+		goto out;
+	}
+	p.nr_traces = p.traces.nr <= TRACES_MOST ? p.traces.nr : hosts ? 0 : TRACES_MOST;
 	for (;;) {
 		p.out = open_memstream(&made, &size);
 		if (!p.out) {

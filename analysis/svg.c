@@ -604,6 +604,109 @@ static void draw_heat(struct drawing *d, const struct row *rows, size_t nr)
 	fputs("</div>\n", d->out);
 }
 
+/* Fleets ----------------------------------------------------------------------------------------
+ */
+
+#define PERCENT 100
+
+/* One line of rows I to the end of its series; AT picks the number that is its height. */
+static size_t fleet_line(struct drawing *d, const struct row *rows, size_t nr, size_t i,
+			 const struct axis *x, const struct axis *y, int at, bool steps)
+{
+	size_t end;
+
+	fputs("<path", d->out);
+	put_class(d->out, "ln", d->number(d->ctx, rows[i].text[1]));
+	for (end = i; end < nr && !strcmp(rows[end].text[1], rows[i].text[1]); end++) {
+		double px = place(x, rows[end].number[0] * (steps ? PERCENT : 1)),
+		       py = place(y, rows[end].number[at] * PERCENT);
+
+		if (end == i)
+			fprintf(d->out, " d=\"M%.1f %.1f", px, steps ? y->start : py);
+		if (steps)
+			fprintf(d->out, "H%.1fV%.1f", px, py);
+		else if (end > i)
+			fprintf(d->out, "L%.1f %.1f", px, py);
+	}
+	fputs("\"><title>", d->out);
+	put_escaped(d->out, rows[i].text[1]);
+	fputs("</title></path>\n", d->out);
+	return end;
+}
+
+/* Texts: panel, series. Numbers: share, part of the hosts below. */
+static void draw_fleet(struct drawing *d, const struct row *rows, size_t nr)
+{
+	size_t nr_lines;
+	struct line *lines = find_lines(rows, nr, 1, &nr_lines);
+	double room = 18 * (double)nr_lines, bottom = TOP + room + 220;
+	double least = INFINITY, most = 0;
+
+	if (!lines)
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		most = fmax(most, rows[i].number[0] * PERCENT);
+		if (rows[i].number[0] > 0)
+			least = fmin(least, rows[i].number[0] * PERCENT);
+	}
+	bool wide = most > 0 && most / least > 100;
+	struct axis x = {.from = wide ? least / 1.3 : 0,
+			 .to = most > 0 ? most * 1.1 : 1,
+			 .start = LEFT,
+			 .end = WIDTH - RIGHT,
+			 .log = wide};
+	struct axis y = {.from = 0, .to = PERCENT, .start = bottom, .end = TOP + room + 6};
+
+	begin(d->out, rows[0].text[0], "part of the hosts that stay below a share of CPU time",
+	      bottom + BOTTOM);
+	legend(d, lines, nr_lines, TOP + 8);
+	axis_left(d->out, &y, NUMBER_COUNT, x.end, "hosts that stay below, %");
+	axis_below(d->out, &x, NUMBER_COUNT, y.end, bottom,
+		   wide ? "modelled cost, % of CPU time (logarithmic)"
+			: "modelled cost, % of CPU time");
+	for (size_t i = 0; i < nr;)
+		i = fleet_line(d, rows, nr, i, &x, &y, 1, true);
+	finish(d->out);
+	free(lines);
+}
+
+/* Texts: panel, series. Numbers: hosts, low, mean, high. */
+static void draw_sampling(struct drawing *d, const struct row *rows, size_t nr)
+{
+	size_t nr_lines;
+	struct line *lines = find_lines(rows, nr, 1, &nr_lines);
+	double room = 18 * (double)nr_lines, bottom = TOP + room + 220;
+	double least = 0, most = 0, fewest = INFINITY, hosts = 1;
+
+	if (!lines)
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		least = fmin(least, rows[i].number[1] * PERCENT);
+		most = fmax(most, rows[i].number[3] * PERCENT);
+		fewest = fmin(fewest, rows[i].number[0]);
+		hosts = fmax(hosts, rows[i].number[0]);
+	}
+	struct axis x = {
+		.from = fewest, .to = hosts, .start = LEFT, .end = WIDTH - RIGHT, .log = true};
+	struct axis y = {.from = least,
+			 .to = most > least ? most : least + 1,
+			 .start = bottom,
+			 .end = TOP + room + 6};
+
+	begin(d->out, rows[0].text[0],
+	      "the mean change of CPU time lies between the lines in 95 of 100 cases",
+	      bottom + BOTTOM);
+	legend(d, lines, nr_lines, TOP + 8);
+	axis_left(d->out, &y, NUMBER_COUNT, x.end, "mean change, % of CPU time");
+	axis_below(d->out, &x, NUMBER_COUNT, y.end, bottom, "hosts drawn (logarithmic)");
+	for (size_t i = 0, end; i < nr; i = end) {
+		end = fleet_line(d, rows, nr, i, &x, &y, 1, false);
+		fleet_line(d, rows, nr, i, &x, &y, 3, false);
+	}
+	finish(d->out);
+	free(lines);
+}
+
 /* Reading ---------------------------------------------------------------------------------------
  */
 
@@ -623,6 +726,11 @@ static const struct chart charts[] = {
 	 {"above", "high", "row", "row_high", "at_s", "width_s", "per_s", "span_s",
 	  "least_per_s", "most_per_s"},
 	 draw_heat},
+	{"fleet", {"panel", "series"}, {"share", "below"}, draw_fleet},
+	{"sampling",
+	 {"panel", "series"},
+	 {"n", "low_share", "mean_share", "high_share"},
+	 draw_sampling},
 };
 
 static const struct chart *find_chart(const char *report)

@@ -337,6 +337,74 @@ CREATE VIEW v_fleet AS
   FROM fleet_recordings r JOIN fleet_hosts h ON h.id = r.host LEFT JOIN traces t ON t.id = r.trace
   ORDER BY h.host, r.recording, r.path;
 
+-- What each policy comes to on a fleet's hosts. Several recordings of a host are added up. metric: cost
+-- share (modelled cost of the CPU time recorded), flush share (of that, the flushes themselves: initiator
+-- and victims), and per second of recording: broadcasts, interrupts, spurious faults, stale entries, unsafe
+-- entries (of these, those that allow too much). cost: the preset, NULL where none is used.
+CREATE VIEW v_fleet_metric AS
+  WITH replay AS (
+    SELECT r.host, p.id AS policy_id, p.policy, (t.last_ns - t.first_ns) / 1e9 AS s,
+           t.cpus_with_events * (t.last_ns - t.first_ns) AS cpu_ns
+    FROM fleet_recordings r JOIN traces t ON t.id = r.trace JOIN policies p ON p.trace = t.id
+    WHERE t.last_ns > t.first_ns),
+  price AS (
+    SELECT policy, cost, sum(low_ns) AS low, sum(estimate_ns) AS estimate, sum(high_ns) AS high,
+           sum(low_ns) FILTER (WHERE part IN ('initiator', 'victims')) AS flush_low,
+           sum(estimate_ns) FILTER (WHERE part IN ('initiator', 'victims')) AS flush_estimate,
+           sum(high_ns) FILTER (WHERE part IN ('initiator', 'victims')) AS flush_high
+    FROM costs GROUP BY policy, cost),
+  flushed AS (
+    SELECT policy, scope, sum(flushes_low) AS low, sum(flushes) AS estimate, sum(flushes_high) AS high
+    FROM flush WHERE scope IN ('broadcast', 'mask') GROUP BY policy, scope),
+  stale AS (
+    SELECT policy, kind, sum(entries) FILTER (WHERE bound = 'low') AS low,
+           sum(entries) FILTER (WHERE bound = 'estimate') AS estimate,
+           sum(entries) FILTER (WHERE bound = 'high') AS high
+    FROM exposures GROUP BY policy, kind),
+  amount AS (
+    SELECT y.host, y.policy, 'cost share' AS metric, c.cost, y.cpu_ns AS base, c.low, c.estimate, c.high
+    FROM replay y JOIN price c ON c.policy = y.policy_id
+    UNION ALL
+    SELECT y.host, y.policy, 'flush share', c.cost, y.cpu_ns, c.flush_low, c.flush_estimate, c.flush_high
+    FROM replay y JOIN price c ON c.policy = y.policy_id
+    UNION ALL
+    SELECT y.host, y.policy, 'broadcasts', NULL, y.s, f.low, f.estimate, f.high
+    FROM replay y LEFT JOIN flushed f ON f.policy = y.policy_id AND f.scope = 'broadcast'
+    UNION ALL
+    SELECT y.host, y.policy, 'interrupts', NULL, y.s, f.low, f.estimate, f.high
+    FROM replay y LEFT JOIN flushed f ON f.policy = y.policy_id AND f.scope = 'mask'
+    UNION ALL
+    SELECT y.host, y.policy, 'spurious faults', NULL, y.s, f.low, f.estimate, f.high
+    FROM replay y LEFT JOIN faults f ON f.policy = y.policy_id AND f.kind = 'spurious'
+    UNION ALL
+    SELECT y.host, y.policy, 'stale entries', NULL, y.s, sum(e.low), sum(e.estimate), sum(e.high)
+    FROM replay y LEFT JOIN stale e ON e.policy = y.policy_id GROUP BY y.policy_id
+    UNION ALL
+    SELECT y.host, y.policy, 'unsafe entries', NULL, y.s, e.low, e.estimate, e.high
+    FROM replay y LEFT JOIN stale e ON e.policy = y.policy_id AND e.kind = 'unsafe')
+  SELECT h.host, h.weight, a.policy, a.metric, a.cost, coalesce(sum(a.low), 0) / sum(a.base) AS low,
+         coalesce(sum(a.estimate), 0) / sum(a.base) AS estimate,
+         coalesce(sum(a.high), 0) / sum(a.base) AS high
+  FROM amount a JOIN fleet_hosts h ON h.id = a.host
+  GROUP BY h.id, a.policy, a.metric, a.cost
+  ORDER BY h.host, a.policy, a.metric, a.cost;
+
+-- A fleet's policies beside that of each host's own kernel, by share of CPU time; hosts whose kernel's
+-- policy is not known, or was not replayed, are not here. change: of the policy, minus that of the kernel's.
+CREATE VIEW v_fleet_change AS
+  WITH own AS (
+    SELECT h.host, min(p.policy) AS policy
+    FROM fleet_recordings r JOIN fleet_hosts h ON h.id = r.host JOIN traces t ON t.id = r.trace
+    JOIN policies p ON p.trace = t.id AND p.name = t.kernel_policy
+    GROUP BY h.id HAVING count(DISTINCT t.kernel_policy) = 1)
+  SELECT m.host, m.weight, m.policy, m.cost, b.policy AS kernel_policy, m.low - b.high AS change_low_share,
+         m.estimate - b.estimate AS change_share, m.high - b.low AS change_high_share
+  FROM v_fleet_metric m JOIN own o ON o.host = m.host
+  JOIN v_fleet_metric b ON b.host = m.host AND b.policy = o.policy AND b.metric = m.metric
+       AND b.cost IS m.cost
+  WHERE m.metric = 'cost share' AND m.policy <> o.policy
+  ORDER BY m.host, m.policy, m.cost;
+
 -- What a fleet's list says of its hosts.
 CREATE VIEW v_fleet_label AS
   SELECT h.host, l.label, l.value

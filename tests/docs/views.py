@@ -134,6 +134,16 @@ MEANING = {
     "missing": "|why there is no trace; NULL: it is there",
     "v_fleet.trace": "|the recording in the other views; NULL: it is missing",
     "label": "|a column of the list",
+    "v_fleet_metric.metric": "|what is counted or added up, see above|TEXT",
+    "v_fleet_metric.cost": "|cost preset, see `cost_items`; NULL: none is used|TEXT",
+    "v_fleet_change.cost": "|cost preset, see `cost_items`|TEXT",
+    "v_fleet_metric.low": "share, or 1/s|low bound|REAL",
+    "v_fleet_metric.estimate": "share, or 1/s|estimate|REAL",
+    "v_fleet_metric.high": "share, or 1/s|high bound|REAL",
+    "kernel_policy": "|the policy that the host's kernel has",
+    "change_low_share": "share of CPU time|what it would take more, at the most favourable bounds|REAL",
+    "change_share": "share of CPU time|the same, by the estimate|REAL",
+    "change_high_share": "share of CPU time|the same, at the least favourable bounds|REAL",
     "v_fleet_label.value": "|what it says of the host",
 }
 
