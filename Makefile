@@ -14,6 +14,8 @@ LIBDIR  ?= $(PREFIX)/lib
 COMPDIR ?= $(PREFIX)/share/bash-completion/completions
 MANDIR  ?= $(PREFIX)/share/man
 DOCDIR  ?= $(PREFIX)/share/doc/tlbreplay
+LIBEXECDIR ?= $(PREFIX)/libexec/tlbreplay
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 INCDIR  ?= $(PREFIX)/include/tlbreplay
 VERSION := 0.1.0
 
@@ -202,6 +204,15 @@ install: $(addprefix $(B)/,$(PROGRAMS) $(SCRIPTS)) $(B)/tlbtrace.so install-head
 	$(Q)install -m 644 README.md LICENSE CHANGELOG.md docs/*.md schema/results.sql $(DESTDIR)$(DOCDIR)
 	$(Q)install -m 644 examples/policy-template.c $(DESTDIR)$(DOCDIR)/examples
 
+# Recordings by a timer (docs/fleet.md); not enabled by being installed.
+UNITS := tlbcapture-sample.service tlbcapture-sample.timer
+install: install-units
+install-units:
+	$(Q)install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(LIBEXECDIR)
+	$(Q)install -m 755 capture/systemd/tlbcapture-sample $(DESTDIR)$(LIBEXECDIR)
+	$(Q)for u in $(UNITS); do sed -e 's|@LIBEXECDIR@|$(LIBEXECDIR)|' -e 's|@BINDIR@|$(BINDIR)|' \
+	  capture/systemd/$$u > $(DESTDIR)$(UNITDIR)/$$u && chmod 644 $(DESTDIR)$(UNITDIR)/$$u; done
+
 # What a policy from outside is built with: examples/policy-template.c.
 install-headers:
 	$(Q)install -d $(DESTDIR)$(INCDIR)/replay/policies $(DESTDIR)$(INCDIR)/schema $(DESTDIR)$(INCDIR)/common
@@ -243,4 +254,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lab lab-deps fleet-deps examples truth install install-headers clean gen
+.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lab lab-deps fleet-deps examples truth install install-headers install-units clean gen
