@@ -338,8 +338,8 @@ CREATE VIEW v_fleet AS
   ORDER BY h.host, r.recording, r.path;
 
 -- What each policy comes to on a fleet's hosts. Several recordings of a host are added up. metric: cost
--- share (modelled cost of the CPU time recorded), flush share (of that, the flushes themselves: initiator
--- and victims), and per second of recording: broadcasts, interrupts, spurious faults, stale entries, unsafe
+-- share (modelled cost of the CPU time recorded), flush share (of that, the flushes themselves: initiator,
+-- victims and queue), and per second of recording: broadcasts, interrupts, spurious faults, stale entries, unsafe
 -- entries (of these, those that allow too much). cost: the preset, NULL where none is used.
 CREATE VIEW v_fleet_metric AS
   WITH replay AS (
@@ -349,9 +349,9 @@ CREATE VIEW v_fleet_metric AS
     WHERE t.last_ns > t.first_ns),
   price AS (
     SELECT policy, cost, sum(low_ns) AS low, sum(estimate_ns) AS estimate, sum(high_ns) AS high,
-           sum(low_ns) FILTER (WHERE part IN ('initiator', 'victims')) AS flush_low,
-           sum(estimate_ns) FILTER (WHERE part IN ('initiator', 'victims')) AS flush_estimate,
-           sum(high_ns) FILTER (WHERE part IN ('initiator', 'victims')) AS flush_high
+           sum(low_ns) FILTER (WHERE part IN ('initiator', 'victims', 'queue')) AS flush_low,
+           sum(estimate_ns) FILTER (WHERE part IN ('initiator', 'victims', 'queue')) AS flush_estimate,
+           sum(high_ns) FILTER (WHERE part IN ('initiator', 'victims', 'queue')) AS flush_high
     FROM costs GROUP BY policy, cost),
   flushed AS (
     SELECT policy, scope, sum(flushes_low) AS low, sum(flushes) AS estimate, sum(flushes_high) AS high
