@@ -76,6 +76,21 @@ static char *column(sqlite3_stmt *stmt, int i)
 	return strdup(text ? text : "");
 }
 
+/*
+ * What a list calls a recording is its name, not the file that a task happened to replay: one
+ * content may have had another name, or two.
+ */
+static char *listed_name(const struct manifest_row *row)
+{
+	const char *slash = strrchr(row->path, '/');
+	char *name = strdup(slash ? slash + 1 : row->path);
+
+	for (char *at = name; at && *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	return name;
+}
+
 static int add_source(struct merger *m, const char *path, const struct manifest_row *row,
 		      sqlite3_stmt *stmt)
 {
@@ -92,7 +107,7 @@ static int add_source(struct merger *m, const char *path, const struct manifest_
 	*s = (struct source){.path = path,
 			     .row = row,
 			     .trace = sqlite3_column_int64(stmt, 0),
-			     .name = column(stmt, 1),
+			     .name = row ? listed_name(row) : column(stmt, 1),
 			     .hash = column(stmt, 2),
 			     .how = column(stmt, 3),
 			     .part = sqlite3_column_int64(stmt, 4),

@@ -81,6 +81,15 @@ grep -q 'h3.dat (host host3): the recording has changed since it was submitted' 
 expect_status 0 "$FLEET" submit "$list" -r "$DIR/c" --local -- -p arm64-local
 [ "$(comm -12 <(parts "$DIR/c") <(echo "$before") | wc -l)" = 6 ] || fail "parts that were there were made again"
 expect "$DIR/c/fleet.db" 8 "SELECT count(*) FROM traces"
+# A part is of a content; the name is the list's, whichever file was replayed.
+expect "$DIR/c/fleet.db" "" "SELECT path, trace FROM v_fleet WHERE path NOT LIKE '%/' || trace"
+mv "$DIR/h8.dat" "$DIR/moved.dat"
+sed 's/^h8.dat/moved.dat/' "$list" >"$DIR/moved.tsv"
+expect_status 0 "$FLEET" submit "$DIR/moved.tsv" -r "$DIR/c" --local -- -p arm64-local
+[ "$(parts "$DIR/c" | wc -l)" = 8 ] || fail "a file that was moved was replayed again"
+expect "$DIR/c/fleet.db" moved.dat "SELECT trace FROM v_fleet WHERE host = 'host8'"
+mv "$DIR/moved.dat" "$DIR/h8.dat"
+expect_status 0 "$FLEET" submit "$list" -r "$DIR/c" --local -- -p arm64-local
 # A task that dies: named, and tried again.
 unit=$(cut -f 1 "$DIR/c/list" | head -n 1)
 rm "$DIR/c/parts/$(cut -f 4 "$DIR/c/inputs/$unit" | cut -c 1-32)"*
