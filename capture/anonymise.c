@@ -13,7 +13,12 @@
  *   pages of the ring buffers
  *
  * The formats say where in an event of an id a comm, a path or an address lies. Everything is
- * replaced where it stands, so that nothing moves.
+ * replaced where it stands, so that nothing moves. Where addresses are moved, the pages are read
+ * twice: first for what tells whose address space is whose (shift.h).
+ *
+ * The operand of a TLBI says an ASID and no mm. It belongs to the mm that the same task was last seen
+ * to act on, on the same CPU, where the function is one that a fault or a gather leads to. Elsewhere
+ * (reclaim without its own probe, migration) nothing tells, and the address goes.
  */
 #include "capture/anonymise.h"
 
@@ -29,25 +34,32 @@
 #include <unistd.h>
 
 #include "capture/child.h"
+#include "capture/shift.h"
 #include "schema/catalogue.h"
 #include "schema/format.h"
+#include "schema/snapshot.h"
 
 #define NR_IDS        65536
 #define PAGE_HEADER   16
 #define PAGE_LEAST    512
+#define TIME_HIGH     (UINT64_C(0xf8) << 56)
 #define COMM_SIZE     16
 #define MAX_FIELDS    6
 #define OPTION_BUFFER 3
 #define OPTION_UNAME  5
 #define PAUSE_NS      20000000
 #define PAUSES        30000 /* 10 min: a large file is compressed */
-#define SHIFT_UNIT    (UINT64_C(1) << 30) /* keeps what lies where in page tables of 2 levels */
-#define USER_END      (UINT64_C(1) << 47)
-#define VA_BITS       44 /* of a TLBI's operand: address >> 12 */
+#define VA_MASK       ((UINT64_C(1) << 44) - 1) /* of a TLBI's operand: address >> 12 */
+#define RVA_MASK      ((UINT64_C(1) << 37) - 1) /* of one of a range: address >> page shift */
+#define COMMON_PID    4                         /* where every event has its task */
+#define REMOTE        0x80                      /* FAULT_FLAG_REMOTE: of another one's mm */
+#define NOTE_NS       UINT64_C(10000000) /* the same is noted again after so long */
+#define SEEN_TASKS    4096
 
 struct anonymiser {
-	uint64_t key;
-	uint64_t shift; /* bytes, 0: none */
+	uint64_t key[2];
+	bool shifts;
+	const struct plan_wish *wish;
 };
 
 /* What to do to a field of an event. */
@@ -59,6 +71,22 @@ struct plan_of_id {
 		unsigned int offset, size;
 	} fields[MAX_FIELDS];
 	unsigned int count;
+	enum role role;
+	bool is_return;
+	struct {
+		bool has;
+		unsigned int offset, size;
+	} slots[NR_SLOTS];
+	struct tlbi_op op; /* of a TLBI */
+	bool told;         /* of a TLBI: the events before it say whose it is */
+	enum point point;
+};
+
+/* Whom a CPU was last seen to act on. */
+struct acting {
+	int32_t tid;
+	uint64_t mm;
+	enum role role;
 };
 
 struct file {
@@ -67,20 +95,28 @@ struct file {
 	unsigned int page_size, cpus;
 	struct plan_of_id *ids;
 	const struct anonymiser *anonymiser;
+	struct shift *shift;
+	bool noting; /* the first reading */
+	struct acting acting;
+	struct {
+		int32_t tid;
+		uint64_t mm, time_ns;
+	} *seen; /* by tid: what was noted last */
+	uint64_t blanked;
+	int failure;
 };
 
-struct anonymiser *anonymiser_new(bool shift)
+struct anonymiser *anonymiser_new(bool shift, const struct plan_wish *wish)
 {
 	struct anonymiser *anonymiser = calloc(1, sizeof(*anonymiser));
-	uint64_t random[2];
 
-	if (!anonymiser || getrandom(random, sizeof(random), 0) != sizeof(random)) {
+	if (!anonymiser ||
+	    getrandom(anonymiser->key, sizeof(anonymiser->key), 0) != sizeof(anonymiser->key)) {
 		free(anonymiser);
 		return NULL;
 	}
-	anonymiser->key = random[0];
-	if (shift)
-		anonymiser->shift = (random[1] % 0x3fff + 1) * SHIFT_UNIT;
+	anonymiser->shifts = shift;
+	anonymiser->wish = wish;
 	return anonymiser;
 }
 
@@ -110,7 +146,7 @@ static void replace_comm(const struct anonymiser *anonymiser, char *comm, size_t
 
 	if (!size || !comm[0] || !strncmp(comm, "swapper/", 8) || !strncmp(comm, "<idle>", 6))
 		return;
-	uint64_t hash = mix(anonymiser->key, comm, size);
+	uint64_t hash = mix(anonymiser->key[0], comm, size);
 	snprintf(token, sizeof(token), "t%08x", (unsigned int)hash);
 	memset(comm, 0, size);
 	memcpy(comm, token, strlen(token) < size ? strlen(token) : size - 1);
@@ -119,13 +155,6 @@ static void replace_comm(const struct anonymiser *anonymiser, char *comm, size_t
 void anonymise_comm(const struct anonymiser *anonymiser, char comm[16])
 {
 	replace_comm(anonymiser, comm, COMM_SIZE);
-}
-
-static uint64_t shift(const struct anonymiser *anonymiser, uint64_t address)
-{
-	if (!address || address >= USER_END)
-		return address;
-	return (address + anonymiser->shift) & (USER_END - 1);
 }
 
 /* ---- reading the file's head ---- */
@@ -181,6 +210,19 @@ static bool is_user_address(const struct format_field *field)
 	return false;
 }
 
+/* Whether FIELD is what --access said of this event, or the place of a probe in a program. */
+static bool is_users_address(const struct file *f, const char *system, const char *name,
+			     const struct format_field *field)
+{
+	const struct plan_wish *wish = f->anonymiser->wish;
+
+	for (size_t i = 0; wish && i < wish->access_count; i++)
+		if (!strcmp(wish->access[i].system, system) && !strcmp(wish->access[i].name, name))
+			return format_field_is(field, wish->access[i].field) ||
+			       format_field_is(field, "__probe_ip");
+	return false;
+}
+
 static void add_treatment(struct plan_of_id *plan, enum treatment what,
 			  const struct format_field *field)
 {
@@ -189,6 +231,40 @@ static void add_treatment(struct plan_of_id *plan, enum treatment what,
 	plan->fields[plan->count].what = what;
 	plan->fields[plan->count].offset = field->offset;
 	plan->fields[plan->count++].size = field->size;
+}
+
+/* Takes note of where a field of ROW's lies. */
+static void plan_slot(struct plan_of_id *plan, const struct catalogue_row *row,
+		      const struct format_field *found)
+{
+	for (size_t i = 0; i < sizeof(row->fields) / sizeof(*row->fields); i++) {
+		const struct catalogue_field *field = &row->fields[i];
+
+		for (size_t n = 0; n < 3 && field->names[n]; n++) {
+			if (!format_field_is(found, field->names[n]) ||
+			    plan->slots[field->slot].has)
+				continue;
+			plan->slots[field->slot].has = true;
+			plan->slots[field->slot].offset = found->offset;
+			plan->slots[field->slot].size = found->size;
+		}
+	}
+}
+
+/* Whether what comes before a TLBI of FUNCTION tells whose address it flushes. */
+static void plan_tlbi(struct plan_of_id *plan, const char *name)
+{
+	char function[64];
+	enum tlbi_context context;
+	enum level level;
+
+	plan->role = ROLE_TLBI;
+	if (!tlbi_parse_name(name, function, sizeof(function), &plan->op))
+		return;
+	plan->point = tlbi_site_point(function, &plan->op, &context, &level);
+	plan->told = context != TLBI_SITE_UNKNOWN && plan->point != POINT_RECLAIM &&
+		     plan->point != POINT_AGE && plan->point != POINT_MIGRATE &&
+		     plan->point != POINT_BATCH_PENDING && plan->point != POINT_COLLAPSE;
 }
 
 /* The text behind "name:", as a string. */
@@ -218,18 +294,27 @@ static int plan_event_fields(struct file *f, const char *system, const char *tex
 		return -EINVAL;
 	event_name(text, size, name, sizeof(name));
 	struct plan_of_id *plan = &f->ids[id];
-	bool known = catalogue_find(system, name) != NULL;
+	const struct catalogue_row *row = catalogue_find(system, name);
 	bool tlbi = tlbi_is_group(system);
+
+	if (row)
+		plan->role = row->role;
+	else if (tlbi)
+		plan_tlbi(plan, name);
 	while ((ret = format_next_field(&at, end, &field)) > 0) {
 		const char *tail = field.name + field.name_size - 4;
 		bool comm = field.name_size >= 4 && !memcmp(tail, "comm", 4);
-		bool number = field.size == 8 && f->anonymiser->shift;
+		bool number = field.size == 8 && f->anonymiser->shifts;
 
+		plan->is_return |= format_field_is(&field, "__probe_ret_ip");
+		if (row)
+			plan_slot(plan, row, &field);
 		if (format_field_is_dynamic(&field) && memmem(field.type, field.type_size, "char", 4))
 			add_treatment(plan, REPLACE_DYNAMIC, &field);
 		else if (comm && field.array)
 			add_treatment(plan, REPLACE_COMM, &field);
-		else if (known && number && is_user_address(&field))
+		else if (number && (row ? is_user_address(&field)
+					: is_users_address(f, system, name, &field)))
 			add_treatment(plan, SHIFT_ADDRESS, &field);
 		else if (tlbi && number && format_field_is(&field, "op"))
 			add_treatment(plan, SHIFT_OPERAND, &field);
@@ -289,15 +374,144 @@ static void replace_cmdlines(struct file *f, char *text, uint64_t size)
 
 /* ---- the events ---- */
 
-static void treat(struct file *f, unsigned char *record, unsigned int size)
+/* What a record has in SLOT. Returns false if it has not. */
+static bool get(const struct plan_of_id *plan, const unsigned char *record, unsigned int size,
+		enum slot slot, uint64_t *value)
+{
+	unsigned int offset = plan->slots[slot].offset, length = plan->slots[slot].size;
+
+	*value = 0;
+	if (!plan->slots[slot].has || !length || length > 8 || offset > size || length > size - offset)
+		return false;
+	memcpy(value, record + offset, length);
+	return true;
+}
+
+static void note(struct file *f, enum shift_kind kind, uint64_t time_ns, int32_t tid, uint64_t a,
+		 uint64_t b)
+{
+	struct shift_note one = {.time_ns = time_ns, .a = a, .b = b, .tid = tid, .kind = kind};
+	int rc = shift_note(f->shift, &one);
+
+	if (rc)
+		f->failure = rc;
+}
+
+/* The tasks of a snapshot, a line each. */
+static void note_snapshot(struct file *f, const char *text, size_t size)
+{
+	const char *end = memchr(text, '\0', size);
+	struct snapshot_task task;
+
+	if (!end)
+		end = text + size;
+	for (const char *line = text; line < end;) {
+		const char *next = memchr(line, '\n', (size_t)(end - line));
+
+		if (snapshot_parse(line, (size_t)((next ? next : end) - line), &task))
+			note(f, SHIFT_BEFORE, 0, task.tid, task.kernel ? 0 : (uint32_t)task.mm, 0);
+		line = next ? next + 1 : end;
+	}
+}
+
+/* Takes note of what a record says of tasks and their address spaces. */
+static void take_note(struct file *f, const unsigned char *record, unsigned int size,
+		      const struct plan_of_id *plan, int32_t tid, uint64_t time_ns)
+{
+	uint64_t mm, other, flags, task;
+	bool has_mm = get(plan, record, size, SLOT_MM, &mm) && mm;
+
+	switch (plan->role) {
+	case ROLE_MARKER:
+		if (plan->slots[SLOT_TEXT].has && plan->slots[SLOT_TEXT].offset < size)
+			note_snapshot(f, (const char *)record + plan->slots[SLOT_TEXT].offset,
+				      size - plan->slots[SLOT_TEXT].offset);
+		return;
+	case ROLE_NEWTASK:
+		if (get(plan, record, size, SLOT_PID, &task))
+			note(f, SHIFT_TASK, time_ns, tid, (uint32_t)task, 0);
+		return;
+	case ROLE_EXEC:
+		note(f, SHIFT_EXEC, time_ns, tid, 0, 0);
+		f->seen[(uint32_t)tid % SEEN_TASKS].tid = -1;
+		return;
+	case ROLE_EXIT_MMAP:
+		if (has_mm)
+			note(f, SHIFT_END, time_ns, tid, mm, 0);
+		return;
+	case ROLE_COPY_RANGE:
+		if (has_mm && get(plan, record, size, SLOT_MM2, &other) && other)
+			note(f, SHIFT_COPY, time_ns, tid, mm, other);
+		return;
+	case ROLE_LOAD_MM:
+	case ROLE_THREAD: /* of the task that comes, not of this one */
+		return;
+	default:
+		break;
+	}
+	if (!has_mm)
+		return;
+	enum shift_kind kind = SHIFT_OTHER;
+	if (plan->role == ROLE_FAULT && !plan->is_return &&
+	    get(plan, record, size, SLOT_FLAGS, &flags))
+		kind = flags & REMOTE ? SHIFT_REMOTE : SHIFT_FAULT;
+	unsigned int at = (uint32_t)tid % SEEN_TASKS;
+	if (f->seen[at].tid == tid && f->seen[at].mm == mm &&
+	    time_ns - f->seen[at].time_ns < NOTE_NS)
+		return;
+	note(f, kind, time_ns, tid, mm, 0);
+	if (kind == SHIFT_FAULT) {
+		f->seen[at].tid = tid;
+		f->seen[at].mm = mm;
+		f->seen[at].time_ns = time_ns;
+	}
+}
+
+/* The operand of a TLBI with its address moved, or without one where nobody knows whose it is. */
+static uint64_t shift_operand(struct file *f, const struct plan_of_id *plan, uint64_t operand,
+			      int32_t tid, uint64_t time_ns)
+{
+	bool range = plan->op.kind == TLBI_RVA || plan->op.kind == TLBI_RVAA;
+	uint64_t mask = range ? RVA_MASK : VA_MASK, page = operand & mask, distance;
+	unsigned int shift = 12 + 2 * (unsigned int)(range ? ((operand >> 46 & 3) - 1) & 3 : 0);
+	bool acting = f->acting.tid == tid && f->acting.mm;
+	bool told = plan->told || (plan->point == POINT_RECLAIM &&
+				   f->acting.role == ROLE_UNMAP_ONE) ||
+		    (plan->point == POINT_AGE && f->acting.role == ROLE_AGE_ONE);
+
+	/* The upper half is the kernel's. */
+	if ((plan->op.kind != TLBI_VA && plan->op.kind != TLBI_VAA && !range) || !page ||
+	    page > mask / 2)
+		return operand;
+	if (!told || (!acting && !shift_knows_task(f->shift, tid, time_ns))) {
+		f->blanked++;
+		return operand & ~mask;
+	}
+	distance = acting ? shift_of_mm(f->shift, f->acting.mm, time_ns)
+			  : shift_of_task(f->shift, tid, time_ns);
+	return (operand & ~mask) | (shift_address(page << shift, distance) >> shift & mask);
+}
+
+static void treat(struct file *f, unsigned char *record, unsigned int size, uint64_t time_ns)
 {
 	uint16_t id;
-	uint64_t value;
+	int32_t tid;
+	uint64_t value, mm;
 
 	if (size < sizeof(id))
 		return;
 	memcpy(&id, record, sizeof(id));
 	const struct plan_of_id *plan = &f->ids[id];
+	if (size < COMMON_PID + sizeof(tid))
+		return;
+	memcpy(&tid, record + COMMON_PID, sizeof(tid));
+	if (f->noting) {
+		take_note(f, record, size, plan, tid, time_ns);
+		return;
+	}
+	bool has_mm = get(plan, record, size, SLOT_MM, &mm) && mm;
+	if (has_mm && plan->role != ROLE_LOAD_MM && plan->role != ROLE_THREAD)
+		f->acting = (struct acting){.tid = tid, .mm = mm, .role = plan->role};
 	for (unsigned int i = 0; i < plan->count; i++) {
 		unsigned int offset = plan->fields[i].offset, length = plan->fields[i].size;
 		unsigned char *at = record + offset;
@@ -322,23 +536,16 @@ static void treat(struct file *f, unsigned char *record, unsigned int size)
 		}
 		case SHIFT_ADDRESS:
 			memcpy(&value, at, 8);
-			value = shift(f->anonymiser, value);
+			value = shift_address(value,
+					      has_mm ? shift_of_mm(f->shift, mm, time_ns)
+						     : shift_of_task(f->shift, tid, time_ns));
 			memcpy(at, &value, 8);
 			break;
-		case SHIFT_OPERAND: {
-			const uint64_t mask = (UINT64_C(1) << (47 - 12)) - 1;
-
-			/* Operations by address, of user addresses: the bits above are clear. */
+		case SHIFT_OPERAND:
 			memcpy(&value, at, 8);
-			uint64_t page = value & ((UINT64_C(1) << VA_BITS) - 1);
-			if (page && page <= mask) {
-				uint64_t moved = shift(f->anonymiser, page << 12) >> 12;
-
-				value = (value & ~((UINT64_C(1) << VA_BITS) - 1)) | moved;
-				memcpy(at, &value, 8);
-			}
+			value = shift_operand(f, plan, value, tid, time_ns);
+			memcpy(at, &value, 8);
 			break;
-		}
 		}
 	}
 }
@@ -349,31 +556,36 @@ static void treat(struct file *f, unsigned char *record, unsigned int size)
  */
 static int treat_page(struct file *f, unsigned char *page)
 {
-	uint64_t commit;
+	uint64_t commit, time_ns;
 	uint32_t at = 0, used, word, next;
 	unsigned char *data = page + PAGE_HEADER;
 
+	memcpy(&time_ns, page, 8);
 	memcpy(&commit, page + 8, 8);
 	used = commit & 0x7ffffff;
 	if (used > f->page_size - PAGE_HEADER)
 		return -EINVAL;
 	while (used - at >= 4) {
 		memcpy(&word, data + at, 4);
-		uint32_t type = word & 31, size = type * 4;
+		uint32_t type = word & 31, delta = word >> 5, size = type * 4;
 
-		if (type == 29 && !(word >> 5)) /* the rest of the page is empty */
+		if (type == 29 && !delta) /* the rest of the page is empty */
 			break;
 		if (type >= 1 && type <= 28) {
 			if (size > used - at - 4)
 				return -EINVAL;
-			treat(f, data + at + 4, size);
+			time_ns += delta;
+			treat(f, data + at + 4, size, time_ns);
 			at += 4 + size;
 			continue;
 		}
 		if (used - at < 8)
 			return word ? -EINVAL : 0;
 		memcpy(&next, data + at + 4, 4);
-		if (type >= 30) { /* times */
+		if (type >= 30) { /* times: to be added, or as they are but for the highest bits */
+			uint64_t wide = ((uint64_t)next << 27) + delta;
+
+			time_ns = type == 30 ? time_ns + wide : (time_ns & TIME_HIGH) | wide;
 			at += 8;
 			continue;
 		}
@@ -382,8 +594,9 @@ static int treat_page(struct file *f, unsigned char *page)
 		size = (next + 3) & ~3U;
 		if (next < 4 || next > used - at - 4 || size > used - at - 4)
 			return -EINVAL;
+		time_ns += delta;
 		if (!type)
-			treat(f, data + at + 8, next - 4);
+			treat(f, data + at + 8, next - 4, time_ns);
 		at += 4 + size;
 	}
 	return 0;
@@ -393,6 +606,9 @@ static int treat_pages(struct file *f, uint64_t offset, uint64_t size)
 {
 	int rc = 0;
 
+	f->acting = (struct acting){0};
+	for (size_t i = 0; f->noting && i < SEEN_TASKS; i++)
+		f->seen[i].tid = -1;
 	if (offset > f->size || size > f->size - offset || size % f->page_size)
 		return -EINVAL;
 	for (uint64_t at = offset; !rc && at < offset + size; at += f->page_size)
@@ -443,14 +659,20 @@ static int treat_options(struct file *f)
 			memcpy(&buffers[count++], bytes, 8);
 		}
 	}
-	if ((rc = treat_buffer(f)))
-		return rc;
-	for (unsigned int i = 0; i < count && !rc; i++) {
-		if (buffers[i] >= f->size)
-			return -EINVAL;
-		f->at = buffers[i];
+	size_t first = f->at;
+	f->noting = f->anonymiser->shifts;
+	do {
+		f->at = first;
 		rc = treat_buffer(f);
-	}
+		for (unsigned int i = 0; i < count && !rc; i++) {
+			f->at = buffers[i] < f->size ? buffers[i] : f->size;
+			rc = treat_buffer(f);
+		}
+		if (!f->noting)
+			break;
+		f->noting = false;
+		rc = rc ? rc : f->failure ? f->failure : shift_settle(f->shift);
+	} while (!rc);
 	return rc;
 }
 
@@ -522,7 +744,7 @@ static int compress(const char *path, const char *compression)
 }
 
 int anonymise_file(const struct anonymiser *anonymiser, const char *path, const char *compression,
-		   uint64_t *bytes)
+		   uint64_t *bytes, uint64_t *blanked)
 {
 	struct file f = {.anonymiser = anonymiser, .data = MAP_FAILED};
 	struct stat st;
@@ -533,14 +755,19 @@ int anonymise_file(const struct anonymiser *anonymiser, const char *path, const 
 		f.size = (size_t)st.st_size;
 		f.data = mmap(NULL, f.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		f.ids = calloc(NR_IDS, sizeof(*f.ids));
-		if (f.data == MAP_FAILED || !f.ids)
+		f.shift = shift_new(anonymiser->key[1]);
+		f.seen = calloc(SEEN_TASKS, sizeof(*f.seen));
+		if (f.data == MAP_FAILED || !f.ids || !f.shift || !f.seen)
 			rc = -ENOMEM;
 	}
 	if (!rc)
 		rc = treat_file(&f);
 	if (f.data != MAP_FAILED)
 		munmap(f.data, f.size);
+	shift_free(f.shift);
+	free(f.seen);
 	free(f.ids);
+	*blanked = f.blanked;
 	if (fd >= 0)
 		close(fd);
 	if (!rc && strcmp(compression, "none"))

@@ -16,6 +16,7 @@
  *   session.c   tracefs instance, trace-cmd, temporary files
  *   recover.c   --restore: after recordings that were killed
  *   anonymise.c names and addresses out of a finished file
+ *   shift.c     by how much addresses are moved
  *   tasks.c     the snapshot of all tasks
  *   watch.c     --until: rates that end a recording
  *   child.c     a child program that is held back until told
@@ -582,6 +583,7 @@ static int record(struct recording *r)
 	const struct options *options = r->options;
 	char err[SESSION_ERROR_SIZE];
 	struct session_result result = {0};
+	uint64_t blanked = 0;
 	int status = EXIT_FAILED;
 
 	if (!start_watch(r) || !write_snapshot(r, true))
@@ -607,12 +609,17 @@ static int record(struct recording *r)
 		msg_error("%s", err);
 	} else if (r->anonymiser &&
 		   (rc = anonymise_file(r->anonymiser, session_file(r->session),
-					r->config.compression, &result.file_bytes))) {
+					r->config.compression, &result.file_bytes,
+					&blanked))) {
 		msg_error("the names cannot be replaced, nothing is kept: %s", strerror(-rc));
 	} else if (session_publish(r->session, err, sizeof(err))) {
 		msg_error("%s", err);
 	} else {
 		status = report(r, &result, seconds, ending);
+		if (blanked)
+			msg_note("%" PRIu64 " TLBI operands have no address any more: nothing tells "
+				 "in whose address space it lay",
+				 blanked);
 	}
 	note_command(&r->command, options->command);
 	free(result.cpus);
@@ -622,9 +629,16 @@ static int record(struct recording *r)
 /* What goes into the trace beside the events. */
 static int collect_facts(struct recording *r)
 {
+	bool shifts = r->options->anonymise == ANONYMISE_SHIFT;
+	struct plan_wish wish = r->options->wish;
 	int rc = host_facts(&r->facts, &r->kernel);
 
-	rc = rc ? rc : plan_facts(&r->facts, &r->plan, &r->options->wish);
+	if (shifts)
+		wish.range_count = 0; /* they are addresses */
+	rc = rc ? rc : plan_facts(&r->facts, &r->plan, &wish);
+	if (!rc && wish.range_count != r->options->wish.range_count)
+		rc = fact_add(&r->facts, "filter", "%zu ranges of addresses",
+			      r->options->wish.range_count);
 	rc = rc ? rc : fact_add(&r->facts, "buffer_kb", "%" PRId64, r->config.buffer_kb);
 	if (!rc && r->targets.count)
 		rc = fact_add(&r->facts, "filter", "%zu threads and their children%s",
@@ -635,8 +649,8 @@ static int collect_facts(struct recording *r)
 			      (double)r->options->limits[i].over_ns / (double)NS_PER_S);
 	if (!rc && r->anonymiser)
 		rc = fact_add(&r->facts, "anonymised", "names%s",
-			      r->options->anonymise == ANONYMISE_SHIFT ? ", user addresses shifted"
-								       : "");
+			      shifts ? ", user addresses moved, by a distance for each program"
+				     : "");
 	return rc;
 }
 
@@ -655,7 +669,8 @@ static int run(struct recording *r)
 		return EXIT_FAILED;
 	}
 	if (r->options->anonymise &&
-	    !(r->anonymiser = anonymiser_new(r->options->anonymise == ANONYMISE_SHIFT))) {
+	    !(r->anonymiser = anonymiser_new(r->options->anonymise == ANONYMISE_SHIFT,
+					     &r->options->wish))) {
 		msg_error("no random numbers: %s", strerror(errno));
 		return EXIT_FAILED;
 	}

@@ -50,7 +50,7 @@ static void print_help(void)
 	      "  --filter START-END  only events of this range of user addresses; up to 8 times\n"
 	      "  --access GROUP:EVENT:FIELD[:r|w]\n"
 	      "                      also an event of yours (uprobe, USDT) that tells an access\n"
-	      "  --anonymise[=shift] replace names by tokens, shift: and move user addresses\n"
+	      "  --anonymise[=shift] replace names by tokens; shift: and move user addresses\n"
 	      "\n"
 	      "  --check             say what can be recorded here, and change nothing\n"
 	      "  --json              the same for programs\n"

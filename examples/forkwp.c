@@ -8,10 +8,14 @@
  * order of its own, and write or read one byte: one of them takes the fault, the others may still
  * hold the old read-only translation.
  *
- *   forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED]
+ *   forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED] [-R ROUNDS_A_SECOND]
  *
- * Output: one line per thread, one for all. "minflt" counts the faults from the start of main(), as
- * the kernel accounts them.
+ * With -R rounds begin at fixed times (those that are late begin at once), else one after the other.
+ *
+ * Output: one line per thread, one for all. "minflt" counts the faults from the start of main(),
+ * "cpu_ns" the CPU time with that of the children, both as the kernel accounts them; "busy_ns" is
+ * the time that rounds took, without the waiting in between, "late" how many could not begin in
+ * time.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -22,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct worker {
@@ -32,7 +37,9 @@ struct worker {
 	uint64_t writes, reads;
 };
 
-static long threads = 4, pages = 256, rounds = 100, seed = 1;
+#define NS_PER_S INT64_C(1000000000)
+
+static long threads = 4, pages = 256, rounds = 100, seed = 1, rate;
 static volatile unsigned char *memory;
 static long page_bytes;
 static pthread_barrier_t forked, visited;
@@ -89,6 +96,40 @@ static long minor_faults(void)
 	return usage.ru_minflt;
 }
 
+static int64_t cpu_ns(void)
+{
+	static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+	struct rusage usage;
+	int64_t us = 0;
+
+	for (int i = 0; i < 2; i++) {
+		getrusage(whose[i], &usage);
+		us += (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * INT64_C(1000000) +
+		      usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+	}
+	return us * 1000;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+
+/* Waits for the time of ROUND. Returns false if that was over. */
+static bool wait_for_round(int64_t start_ns, long round)
+{
+	int64_t due_ns = start_ns + (rate ? round * (NS_PER_S / rate) : 0);
+	struct timespec time = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};
+
+	if (!rate || now_ns() > due_ns)
+		return !rate || !round;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+	return true;
+}
+
 static bool parse_count(const char *text, long *out)
 {
 	char *end;
@@ -99,22 +140,26 @@ static bool parse_count(const char *text, long *out)
 
 int main(int argc, char **argv)
 {
-	long faults_before = minor_faults(), forks = 0;
+	long faults_before = minor_faults(), forks = 0, late = 0;
+	int64_t busy_ns = 0;
 	uint64_t writes = 0, reads = 0;
 	bool usable = true;
 	int option;
 
-	while ((option = getopt(argc, argv, "t:p:r:S:")) != -1) {
+	while ((option = getopt(argc, argv, "t:p:r:S:R:")) != -1) {
 		long *target = option == 't'   ? &threads
 			       : option == 'p' ? &pages
 			       : option == 'r' ? &rounds
 			       : option == 'S' ? &seed
+			       : option == 'R' ? &rate
 					       : NULL;
 
 		usable = usable && target && parse_count(optarg, target);
 	}
 	if (!usable || optind < argc) {
-		fputs("usage: forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED]\n", stderr);
+		fputs("usage: forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED] "
+		      "[-R ROUNDS_A_SECOND]\n",
+		      stderr);
 		return 2;
 	}
 	page_bytes = sysconf(_SC_PAGESIZE);
@@ -143,7 +188,10 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	int64_t start_ns = now_ns();
 	for (long round = 0; round < rounds; round++) {
+		late += !wait_for_round(start_ns, round);
+		int64_t begin_ns = now_ns();
 		pid_t child = fork();
 
 		if (child == 0)
@@ -152,6 +200,7 @@ int main(int argc, char **argv)
 			forks++;
 		pthread_barrier_wait(&forked);
 		pthread_barrier_wait(&visited);
+		busy_ns += now_ns() - begin_ns;
 	}
 	for (long i = 0; i < threads; i++) {
 		pthread_join(workers[i].thread, NULL);
@@ -162,8 +211,10 @@ int main(int argc, char **argv)
 		free(workers[i].order);
 	}
 	free(workers);
-	printf("total pid=%d threads=%ld pages=%ld forks=%ld writes=%llu reads=%llu minflt=%ld\n",
-	       getpid(), threads, pages, forks, (unsigned long long)writes,
-	       (unsigned long long)reads, minor_faults() - faults_before);
+	printf("total pid=%d threads=%ld pages=%ld forks=%ld late=%ld writes=%llu reads=%llu "
+	       "busy_ns=%lld cpu_ns=%lld minflt=%ld\n",
+	       getpid(), threads, pages, forks, late, (unsigned long long)writes,
+	       (unsigned long long)reads, (long long)busy_ns, (long long)cpu_ns(),
+	       minor_faults() - faults_before);
 	return forks == rounds ? 0 : 1;
 }

@@ -78,6 +78,13 @@ grep -q 'comm=t[0-9a-f]* ' "$tmp/report" || fail "no tokens"
 expect_status 0 "$tlbcapture" -o "$tmp/out/a.dat" --anonymise=shift --compression none -- "$forkwp" -r 100
 report "$tmp/out/a.dat" > /dev/null
 ! grep -aq forkwp "$tmp/out/a.dat" || fail "a name in the uncompressed file"
+if command -v python3 > /dev/null; then
+	mkdir "$tmp/moved"
+	for name in f m; do
+		python3 tests/formats/anonymised.py "$tmp/out/$name.dat" "$tmp/moved" ||
+			fail "addresses moved in $name.dat"
+	done
+fi
 
 # An event that is not there; what can be had, for programs.
 expect_status 1 "$tlbcapture" -o "$tmp/out/u.dat" --access no:such:field:w -d 1

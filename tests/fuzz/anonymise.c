@@ -8,11 +8,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct anonymiser *anonymiser;
-	uint64_t bytes = size;
+	uint64_t bytes = size, blanked;
 
 	if (!anonymiser)
-		anonymiser = anonymiser_new(true);
-	int rc = anonymise_file(anonymiser, fuzz_file(data, size), "none", &bytes);
+		anonymiser = anonymiser_new(true, NULL);
+	int rc = anonymise_file(anonymiser, fuzz_file(data, size), "none", &bytes,
+				"none", &bytes);blanked);
 	FUZZ_CHECK(rc <= 0 && bytes == size);
 	return 0;
 }
