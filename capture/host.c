@@ -307,10 +307,13 @@ int plan_facts(struct fact_list *list, const struct plan *plan, const struct pla
 
 		probed += site && plan_records(event);
 		refused += site && !plan_records(event);
-		if (site) {
-			rc = plan_records(event) ? 0 : add_refused_site(list, plan, i);
+		if (site && !plan_records(event)) {
+			rc = add_refused_site(list, plan, i);
 			continue;
 		}
+		/* That a TLBI had to be probed by its address alone loses nothing. */
+		if (site && event->ladder[event->step].how == PLAN_INSTRUCTION)
+			continue;
 		if (!plan_records(event))
 			rc = fact_add(list, "missing", "%s:%s %s; without it: %s", event->system,
 				      event->name, event->reason ? event->reason : "?",

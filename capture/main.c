@@ -8,6 +8,7 @@
  *   kernel.c    the running kernel: symbols, text, abilities       | only read
  *   btf.c       its types: where arguments and members lie         |
  *   sites.c     its TLBI instructions                              |
+ *   flow.c      what to probe where one of them is refused         |
  *   plan.c      which events, made how                             |
  *   check.c     --check: what a recording here would hold and cost |
  *   host.c      the host's facts, for the trace and --check

@@ -32,6 +32,7 @@ const char *plan_how_text(enum plan_how how)
 		[PLAN_FEWER] = "probe, fewer fields",
 		[PLAN_BARE] = "probe, no fields",
 		[PLAN_INSTRUCTION] = "probe on an instruction",
+		[PLAN_TWIN] = "probe on an instruction behind it that is executed as often",
 		[PLAN_USER] = "the user's event",
 	};
 
@@ -344,7 +345,13 @@ static int add_site(struct plan *plan, const struct kernel *kernel, const struct
 	if (asprintf(&definition, "p:%s/%s 0x%llx%s", event->system, event->name,
 		     (unsigned long long)site->address, operand) < 0)
 		return -ENOMEM;
-	return add_step(event, PLAN_INSTRUCTION, definition);
+	add_step(event, PLAN_INSTRUCTION, definition);
+	if (!site->twin)
+		return 0;
+	if (asprintf(&definition, "p:%s/%s 0x%llx%s", event->system, event->name,
+		     (unsigned long long)site->twin, site->twin_has_operand ? operand : "") < 0)
+		return -ENOMEM;
+	return add_step(event, PLAN_TWIN, definition);
 }
 
 static int add_sites(struct plan *plan, const struct kernel *kernel)

@@ -28,6 +28,7 @@ enum plan_how {
 	PLAN_FEWER,      /* without what is optional */
 	PLAN_BARE,       /* no fields: that it was there is all that is told */
 	PLAN_INSTRUCTION, /* probe on a TLBI */
+	PLAN_TWIN,       /* probe on an instruction that is executed exactly when the TLBI is */
 	PLAN_USER,       /* an existing event of the user's program */
 	NR_PLAN_HOW
 };

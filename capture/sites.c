@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/flow.h"
+
+#define FUNCTION_MOST 16384 /* instructions */
+
 #define TLBI_MASK  0xfff8f000u
 #define TLBI_VALUE 0xd5088000u
 #define DSB_ISH    0xd5033b9fu
@@ -60,6 +64,32 @@ static bool is_elsewhere(const char *function)
 	return false;
 }
 
+/* Index of the first word behind INDEX that is of another function. */
+static size_t function_end(const struct kernel *kernel, uint64_t address, size_t index, size_t count,
+			   const struct kernel_symbol *function)
+{
+	size_t most = index + FUNCTION_MOST < count ? index + FUNCTION_MOST : count;
+
+	while (index < most &&
+	       kernel_function_at(kernel, address + index * sizeof(uint32_t)) == function)
+		index++;
+	return index;
+}
+
+/* Looks for another instruction where this one is going to be refused. */
+static void find_twin(const struct kernel *kernel, const uint32_t *words, size_t count,
+		      uint64_t address, size_t index, struct site *site)
+{
+	if (!flow_is_exclusive(words, index) || site->function->address < address)
+		return;
+	size_t start = (site->function->address - address) / sizeof(*words);
+	size_t end = function_end(kernel, address, index, count, site->function);
+	size_t twin = flow_twin(words + start, end - start, index - start, &site->twin_has_operand);
+
+	if (twin)
+		site->twin = site->function->address + twin * sizeof(*words);
+}
+
 int sites_scan(const struct kernel *kernel, const void *text, size_t size, uint64_t address,
 	       struct site_list *list)
 {
@@ -85,6 +115,7 @@ int sites_scan(const struct kernel *kernel, const void *text, size_t size, uint6
 		}
 		if (whole)
 			site.reg = SITE_NO_REGISTER;
+		find_twin(kernel, words, size / sizeof(*words), address, i, &site);
 		if (list->count == capacity) {
 			capacity = capacity ? capacity * 2 : 64;
 			struct site *grown = reallocarray(list->sites, capacity, sizeof(*grown));

@@ -18,6 +18,8 @@ struct site {
 	const struct kernel_symbol *function; /* that holds it */
 	char op[12];                          /* "vale1is" */
 	unsigned int reg;                     /* operand register, SITE_NO_REGISTER: none */
+	uint64_t twin;      /* an instruction to watch instead if this one is refused; 0: none (flow.h) */
+	bool twin_has_operand; /* the register still holds it there */
 };
 
 struct site_list {

@@ -4,6 +4,7 @@
  * expected definitions are those that Debian's 6.1 and 6.12 kernels were seen to take.
  */
 #include "capture/btf.c"
+#include "capture/flow.c"
 #include "capture/kernel.c"
 #include "capture/plan.c"
 #include "capture/sites.c"

@@ -2,6 +2,7 @@
 /*
  * TLBI instructions as an assembler writes them, and text with what is to be left out.
  */
+#include "capture/flow.c"
 #include "capture/sites.c"
 
 #include <stdio.h>
