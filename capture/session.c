@@ -96,11 +96,11 @@ static const char *why(int code)
 {
 	bool denied = code == -EPERM || code == -EACCES;
 
-	if (denied && geteuid() == 0) {
-		return locked_down()
-			       ? "permission denied: the kernel is locked down (confidentiality)"
-			       : "permission denied";
-	}
+	/* Said in several ways: a tracefs that was mounted before the lockdown takes no instance. */
+	if ((denied || code == -EINVAL) && geteuid() == 0 && locked_down())
+		return "permission denied: the kernel is locked down (confidentiality)";
+	if (denied && geteuid() == 0)
+		return "permission denied";
 	return denied ? "permission denied: recording needs root" : strerror(-code);
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What may go wrong on a host, one by one: the message, what is left of the recording, and that tracefs
-# is afterwards what it was before, to the byte. Ends with the table that docs/recording.md shows.
-# What needs another kernel (probes refused, kptr_restrict, lockdown) is tried in the lab.
+# is afterwards what it was before, to the byte. Ends with its rows of the table in docs/recording.md, which
+# must be there as they are; the others are those of tests/lab/faults.sh, which needs another kernel (probes
+# refused, kptr_restrict, lockdown).
 . tests/capture/lib
 
 # Nothing of "somebody else" below may stay either.
@@ -11,6 +12,7 @@ forget_somebody()
 {
 	[ "$tracefs" ] && [ -d "$tracefs/instances/somebody" ] || return 0
 	echo 0 > "$tracefs/events/sched/sched_process_exec/enable"
+	echo nop > "$tracefs/current_tracer"
 	echo > "$tracefs/trace"
 	rmdir "$tracefs/instances/somebody"
 	echo "-:somebody/else" >> "$tracefs/uprobe_events" 2> /dev/null
@@ -18,17 +20,11 @@ forget_somebody()
 }
 trap 'forget_somebody; rm -rf "$tmp"' EXIT
 
-row()
-{
-	printf '%-44s %-7s %-26s %s\n' "$1" "$2" "$3" "$4" >> "$tmp/table"
-}
-row "what happens" status "recording" "tracefs before = after"
-
 # settled NAME RECORDING: the state must be as before.
 settled()
 {
 	expect_clean
-	row "$1" "$status" "$2" identical
+	echo "| $1 | $status | $2 | identical |" >> "$tmp/table"
 }
 
 # check FILE: whole and with a whole snapshot.
@@ -50,6 +46,7 @@ start()
 	recorder=$(pgrep -P $pid -x trace-cmd) || recorder=
 }
 
+# One row for the four, as long as they are alike.
 for signal in INT TERM HUP QUIT; do
 	start
 	kill -$signal $pid
@@ -60,6 +57,20 @@ for signal in INT TERM HUP QUIT; do
 	kill "$command" 2> /dev/null
 	settled "SIG$signal" complete
 done
+
+# The second signal is final.
+start
+kill -STOP "$recorder"
+kill -TERM $pid
+sleep 0.5
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+[ $status = 1 ] || fail "second signal: status $status"
+expect_text 'nothing is kept'
+expect_files
+kill "$command" 2> /dev/null
+settled "a second signal" none
 
 start
 kill -KILL "$recorder"
@@ -119,7 +130,7 @@ check "$tmp/out/t.dat"
 expect_files t.dat
 kill "$command"
 status=137
-settled "SIGKILL of a flight recorder, --restore" complete
+settled "SIGKILL of a flight recorder, then --restore" complete
 
 # A disk of 24 MB.
 mkdir "$tmp/small"
@@ -145,6 +156,9 @@ if mount -t tmpfs -o size=64k none "$tmp/small" 2> /dev/null; then
 	ls -A "$tmp/small" > "$tmp/small.files"
 	umount "$tmp/small"
 	case $status in 1 | 3) ;; *) fail "full from the start: status $status" ;; esac
+	[ -s "$tmp/small.files" ] && ! grep -qvxE 'fill|t\.dat' "$tmp/small.files" ||
+		fail "full from the start: files $(cat "$tmp/small.files")"
+	status="1 or 3"
 	settled "disk full from the start" "none or little"
 fi
 
@@ -161,27 +175,60 @@ if [ $status != 77 ]; then
 	settled "tracefs not mounted" complete
 fi
 
-# Somebody else traces: at the top, in an instance, with a probe of theirs.
+# Somebody else traces: at the top, with another tracer, in an instance, with a probe of theirs, with a
+# trace-cmd of theirs. They lose nothing, and it stays as it is.
 if [ "$tracefs" ]; then
 	cp "$tmp/state.before" "$tmp/state.quiet"
 	mkdir "$tracefs/instances/somebody"
 	echo 1 > "$tracefs/instances/somebody/events/sched/sched_switch/enable"
 	echo 1 > "$tracefs/events/sched/sched_process_exec/enable"
+	for tracer in blk function; do
+		echo $tracer > "$tracefs/current_tracer" && break
+	done 2> /dev/null
+	echo "tracer beside it: $(cat "$tracefs/current_tracer")"
 	echo "p:somebody/else $(readlink -f /bin/sh):0x1000" >> "$tracefs/uprobe_events" 2> /dev/null
 	host_state > "$tmp/state.before"
 	expect_status 0 "$tlbcapture" -o "$tmp/out/t.dat" -d 0.5
 	check "$tmp/out/t.dat"
 	seen=$(grep -c sched_switch "$tracefs/instances/somebody/trace")
 	[ "$seen" -gt 0 ] || fail "the other one's trace is empty"
-	settled "another one traces" complete
+	settled "another one traces: tracer, events, instance, probe" complete
 	forget_somebody
 	mv "$tmp/state.quiet" "$tmp/state.before"
 	expect_clean
+
+	trace-cmd record -q -B somebody -d -k -o "$tmp/other.dat" -e sched:sched_process_exec sleep 3 > /dev/null 2>&1 &
+	other=$!
+	sleep 1
+	expect_status 0 "$tlbcapture" -o "$tmp/out/t.dat" -- /bin/true
+	check "$tmp/out/t.dat"
+	wait $other || fail "the other recording failed: $?"
+	trace-cmd report "$tmp/other.dat" 2> /dev/null | grep -q 'sched_process_exec: .*filename=/bin/true' ||
+		fail "the other recording has missed what tlbcapture started"
+	status=0
+	settled "another trace-cmd records" complete
 fi
 
 expect_status 1 "$tlbcapture" -o "$tmp/out/n.dat" -- "$tmp/nothing"
 expect_text 'No such file or directory'
 settled "COMMAND not found" none
 
+# Not root. A probe of --access that is not there, when the instance has been made already.
+chmod 777 "$tmp" "$tmp/out"
+if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$tlbcapture" 2> /dev/null; then
+	expect_status 1 setpriv --reuid=65534 --regid=65534 --clear-groups "$tlbcapture" -o "$tmp/out/n.dat" -d 1
+	expect_text 'needs root'
+	settled "not root" none
+fi
+expect_status 1 "$tlbcapture" -o "$tmp/out/n.dat" -d 1 --access no:such:field
+expect_text 'there is no such event'
+settled "an event of --access that is not there" none
+
+# The four signals make one row.
+sed -i '/^| SIG[A-Z]* | 0 | complete | identical |$/d' "$tmp/table"
+sed -i '1i | SIGINT, SIGTERM, SIGHUP, SIGQUIT | 0 | complete | identical |' "$tmp/table"
 cat "$tmp/table"
+while read -r line; do
+	grep -qxF "$line" docs/recording.md || fail "docs/recording.md has no such row: $line"
+done < "$tmp/table"
 exit 0

@@ -15,7 +15,8 @@ cat /proc/self/mounts > "$tmp/mounts.here"
 cmp "$tmp/mounts" "$tmp/mounts.here" || fail "COMMAND saw other mounts"
 grep -E "^(SigBlk|SigIgn)" /proc/self/status | cmp - "$tmp/signals" || fail "other signal settings"
 
-threads=4 rounds=2000 pages=256
+# ROUNDS=20000: for ten seconds and more.
+threads=4 rounds=${ROUNDS:-2000} pages=256
 expect_status 0 "$tlbcapture" -o "$tmp/out/t.dat" -- "$forkwp" -t $threads -p $pages -r $rounds
 grep -E '^(thread|total) ' "$tmp/log" > "$tmp/counts"
 expect_text ', 0 events lost'
