@@ -12,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!anonymiser)
 		anonymiser = anonymiser_new(true, NULL);
-	int rc = anonymise_file(anonymiser, fuzz_file(data, size), "none", &bytes,
-				"none", &bytes);blanked);
+	int rc = anonymise_file(anonymiser, fuzz_file(data, size), "none", &bytes, &blanked);
 	FUZZ_CHECK(rc <= 0 && bytes == size);
 	return 0;
 }
