@@ -713,8 +713,8 @@ static int treat_file(struct file *f)
 	return treat_options(f);
 }
 
-/* Has trace-cmd make a compressed file of PATH in its place. */
-static int compress(const char *path, const char *compression)
+/* Has trace-cmd make a file of this version of PATH in its place. COMPRESSION: NULL for version 6. */
+static int convert(const char *path, char *version, const char *compression)
 {
 	char *out = NULL;
 	struct child child = CHILD_NONE;
@@ -722,9 +722,10 @@ static int compress(const char *path, const char *compression)
 
 	if (asprintf(&out, "%s.small", path) < 0)
 		return -ENOMEM;
-	char *argv[] = {"trace-cmd", "convert",        "-i", (char *)path,    "-o",
-			out,         "--file-version", "7",  "--compression", (char *)compression,
-			NULL};
+	char *argv[] = {"trace-cmd",      "convert", "-i",
+			(char *)path,     "-o",      out,
+			"--file-version", version,   compression ? "--compression" : NULL,
+			(char *)compression, NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
 	int rc = child_fork(&child, argv, &setup);
@@ -741,6 +742,11 @@ static int compress(const char *path, const char *compression)
 		close(null);
 	free(out);
 	return rc;
+}
+
+int anonymise_prepare(const char *path)
+{
+	return convert(path, "6", NULL);
 }
 
 int anonymise_file(const struct anonymiser *anonymiser, const char *path, const char *compression,
@@ -771,7 +777,7 @@ int anonymise_file(const struct anonymiser *anonymiser, const char *path, const 
 	if (fd >= 0)
 		close(fd);
 	if (!rc && strcmp(compression, "none"))
-		rc = compress(path, compression);
+		rc = convert(path, "7", compression);
 	if (!rc && !stat(path, &st))
 		*bytes = (uint64_t)st.st_size;
 	return rc;

@@ -25,6 +25,9 @@ void anonymiser_free(struct anonymiser *anonymiser);
 /* Replaces a comm in place; an empty one and the idle task's stay. */
 void anonymise_comm(const struct anonymiser *anonymiser, char comm[16]);
 
+/* Has trace-cmd make an uncompressed file of version 6 of PATH. Returns 0 or a negative errno. */
+int anonymise_prepare(const char *path);
+
 /*
  * Rewrites PATH, an uncompressed trace.dat of version 6, then has trace-cmd compress it
  * (COMPRESSION as trace-cmd names it). *BYTES gets its size, *BLANKED the number of TLBI operands

@@ -608,6 +608,9 @@ static int record(struct recording *r)
 		msg_error("interrupted again: nothing is kept");
 	} else if (session_result(r->session, &result, err, sizeof(err))) {
 		msg_error("%s", err);
+	} else if (r->anonymiser && r->config.flight &&
+		   (rc = anonymise_prepare(session_file(r->session)))) {
+		msg_error("trace-cmd cannot convert the file, nothing is kept: %s", strerror(-rc));
 	} else if (r->anonymiser &&
 		   (rc = anonymise_file(r->anonymiser, session_file(r->session),
 					r->config.compression, &result.file_bytes,

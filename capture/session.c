@@ -429,7 +429,7 @@ static char **trace_cmd_arguments(const struct session *session, char **text, si
 		fprintf(out, "-B%c%s%c", 0, tracefs_instance_get_name(session->tasks), 0);
 		count += 2;
 	}
-	if (config->plain_file) {
+	if (config->plain_file && !config->flight) {
 		fprintf(out, "--file-version%c6%c", 0, 0);
 		count += 2;
 	} else if (config->compression) {

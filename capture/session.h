@@ -35,7 +35,8 @@ struct session_config {
 	const char *compression; /* passed to trace-cmd; NULL: its default */
 	int64_t buffer_kb;       /* per CPU, KiB */
 	bool flight;             /* keep what fits into the buffers, write it at the end */
-	bool plain_file;         /* version 6 of the format, uncompressed */
+	/* version 6 of the format, uncompressed; "trace-cmd extract" (flight) has no such option */
+	bool plain_file;
 	struct plan *plan;       /* what to record; probes are made and filters set in it */
 	const struct plan_wish *wish;
 	const pid_t *pids;       /* record these threads and their children only; NULL: all */

@@ -78,6 +78,14 @@ grep -q 'comm=t[0-9a-f]* ' "$tmp/report" || fail "no tokens"
 expect_status 0 "$tlbcapture" -o "$tmp/out/a.dat" --anonymise=shift --compression none -- "$forkwp" -r 100
 report "$tmp/out/a.dat" > /dev/null
 ! grep -aq forkwp "$tmp/out/a.dat" || fail "a name in the uncompressed file"
+# A flight recorder, whose file trace-cmd makes in another way.
+expect_status 0 "$tlbcapture" -o "$tmp/out/b.dat" --flight 4 --anonymise=shift -- "$forkwp" -r 500
+report "$tmp/out/b.dat" > "$tmp/report"
+check_snapshot "$tmp/report"
+! grep -q forkwp "$tmp/report" || fail "a name in a flight recording"
+expect_status 0 "$tlbcapture" -o "$tmp/out/b.dat" --flight 4 --anonymise --compression none -- "$forkwp" -r 500
+report "$tmp/out/b.dat" > "$tmp/report"
+! grep -aq forkwp "$tmp/out/b.dat" || fail "a name in the uncompressed file of a flight recording"
 if command -v python3 > /dev/null; then
 	mkdir "$tmp/moved"
 	for name in f m; do
