@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 BUILD = os.environ.get("BUILD", "build")
-ADDRESS = re.compile(r"\b(addr|address|start|end|ip|upc|raddr)=(0x)?([0-9a-f]+)")
+ADDRESS = re.compile(r"\b(addr|address|start|end|ip|upc|raddr)=(0x)?([0-9a-f]+)(?![\w.+])")
 MM = re.compile(r"\b(mm|dmm|tmm)=(0x)?([0-9a-f]+)")
 SPACE = 1 << 48
 GIB = 1 << 30
@@ -39,8 +39,9 @@ def compare_events(before, after):
         sys.exit(f"{len(before)} lines became {len(after)}")
     for old, new in zip(before, after):
         mm = MM.search(old)
-        for a, b in zip(ADDRESS.finditer(old), ADDRESS.finditer(new)):
-            x, y = int(a[3], 16), int(b[3], 16)
+        after_of = {m[1]: m[3] for m in ADDRESS.finditer(new)}
+        for a in ADDRESS.finditer(old):  # not those of the kernel that have a name
+            x, y = int(a[3], 16), int(after_of.get(a[1], "0"), 16)
             if not x or x >> 55:
                 kept += x == y
                 if x != y:
