@@ -13,16 +13,22 @@
  *   others     threads write --write percent of the pages that they do not own: a fault only where
  *              the TLB still has the read-only entry, a spurious one
  *   cow        a second child lives on while owners write the first --cow pages: each is copied;
- * the other pages are written when it has ended: more reuses mprotect   the first --mprotect pages
- * are made read-only and writable again dontneed   the last --dontneed pages are given back
- * (madvise) munmap     a region of --munmap pages is mapped, touched and unmapped swap       a
- * second region of --swap pages is filled once and read every round: with less memory than that (a
- * memory cgroup), pages go to swap and come back
+ *              the other pages are written when it has ended: more reuses
+ *   mprotect   the first --mprotect pages are made read-only and writable again
+ *   dontneed   the last --dontneed pages are given back (madvise)
+ *   munmap     a region of --munmap pages is mapped, touched and unmapped
+ *   swap       a second region of --swap pages is filled once; each round then visits as many
+ *              pages of it, and --swap-write percent of the visits write: with less memory than
+ *              that (a memory cgroup), pages go to swap and come back
  *
  * One line at the end, key=value each. "_expected" are the faults that the steps must make (exact
- * with
- * --pin=1 and --huge=0); minflt and majflt are what the kernel counted between begin_ns and end_ns
- * of CLOCK_MONOTONIC. The same seed visits the same pages.
+ * with --pin=1 and --huge=0); minflt and majflt are what the kernel counted between begin_ns and
+ * end_ns of CLOCK_MONOTONIC; swap_ins and swap_outs are pages, for the whole machine, after the
+ * fill. The same seed visits the same pages.
+ *
+ * Each access to the regions is announced by a call of access_read() or access_write() with the
+ * address as the argument: places for uprobes, so that a recording can hold the accesses too. So
+ * are uses of other pages that matter to what a TLB holds (see struct worker).
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -63,6 +69,7 @@ enum {
 	DONTNEED,
 	MUNMAP,
 	SWAP,
+	SWAP_WRITE,
 	EVICT,
 	SEED
 };
@@ -84,7 +91,8 @@ static struct knob knobs[] = {
 	[MUNMAP] = {"munmap", 0, 0, 1 << 22,
 		    "pages of a region that is mapped and unmapped in each round"},
 	[SWAP] = {"swap", 0, 0, 1 << 22,
-		  "pages of a region that is filled once and read in each round"},
+		  "pages of a region that is filled once, and visits to it in each round"},
+	[SWAP_WRITE] = {"swap-write", 0, 0, 100, "percent of those visits that write"},
 	[EVICT] = {"evict", 0, 0, 1 << 20,
 		   "pages of its own that a thread touches to empty its TLB"},
 	[SEED] = {"seed", 1, 1, INT32_MAX, "seed of the visits"},
@@ -100,8 +108,19 @@ struct counts {
 	uint64_t evicted;
 };
 
+enum {
+	LOOP_PAGES = 7,
+	OWN_PAGES = 11
+};
+
 struct worker {
 	pthread_t thread;
+	/*
+	 * In pages that the thread uses all the time (the first LOOP_PAGES) or when it waits: its
+	 * code, data and stack. They take places in a TLB as well. They are announced at each wait,
+	 * and those of the first kind also where the access before has taken their place.
+	 */
+	const volatile void *own[OWN_PAGES];
 	long number;
 	uint64_t random; /* state of its own generator */
 	bool *was_read;  /* by this thread in this round */
@@ -115,7 +134,8 @@ static pthread_barrier_t barrier;
 static struct worker workers[MAX_THREADS];
 static int holder_pipe[2];
 static pid_t holder;
-static uint64_t forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads;
+static uint64_t forks, mprotect_calls, dontneed_calls, munmap_calls;
+static uint64_t swap_reads, swap_writes, swap_ins, swap_outs;
 
 static long knob(int which)
 {
@@ -142,8 +162,51 @@ static bool chance(struct worker *worker, long percent)
 	return (long)(next_random(&worker->random) >> 33) % 100 < percent;
 }
 
-static void wait_for_all(void)
+/* Told before each access to a region; the address is the first argument. Nothing else. */
+__attribute__((noinline)) void access_read(const volatile void *address);
+__attribute__((noinline)) void access_write(const volatile void *address);
+
+void access_read(const volatile void *address)
 {
+	__asm__ volatile("" : : "r"(address) : "memory");
+}
+
+void access_write(const volatile void *address)
+{
+	__asm__ volatile("" : : "r"(address) : "memory");
+}
+
+/* Whether two pages have one place in a direct-mapped TLB of 256 entries; a larger one may too. */
+static bool share_a_place(const volatile void *a, const volatile void *b)
+{
+	return (((uintptr_t)a ^ (uintptr_t)b) / page_bytes & 255) == 0;
+}
+
+static void use_own(const struct worker *worker, const volatile void *instead_of)
+{
+	for (int i = 0; i < LOOP_PAGES; i++)
+		if (share_a_place(worker->own[i], instead_of))
+			access_read(worker->own[i]);
+}
+
+static void get(const struct worker *worker, volatile unsigned char *at)
+{
+	access_read(at);
+	(void)*at;
+	use_own(worker, at);
+}
+
+static void put(const struct worker *worker, volatile unsigned char *at, unsigned char value)
+{
+	access_write(at);
+	*at = value;
+	use_own(worker, at);
+}
+
+static void wait_for_all(const struct worker *worker)
+{
+	for (int i = 0; i < OWN_PAGES; i++)
+		access_read(worker->own[i]);
 	pthread_barrier_wait(&barrier);
 }
 
@@ -189,12 +252,12 @@ static void step_read(struct worker *worker)
 	for (long page = 0; page < knob(PAGES); page++) {
 		if (page % knob(THREADS) == worker->number || !chance(worker, knob(READ)))
 			continue;
-		(void)*byte_of(page, worker);
+		get(worker, byte_of(page, worker));
 		worker->was_read[page] = true;
 		worker->counts.reads++;
 	}
 	for (long page = 0; page < knob(EVICT); page++) {
-		worker->evict[(size_t)page * page_bytes]++;
+		put(worker, &worker->evict[(size_t)page * page_bytes], 1);
 		worker->counts.evicted++;
 	}
 }
@@ -209,13 +272,13 @@ static void touch(struct worker *worker, long first)
 {
 	for (long page = worker->number; page < knob(PAGES); page += knob(THREADS))
 		if (page >= first)
-			*byte_of(page, worker) = 1;
+			put(worker, byte_of(page, worker), 1);
 }
 
 static void step_own(struct worker *worker)
 {
 	for (long page = worker->number; page < knob(PAGES); page += knob(THREADS)) {
-		*byte_of(page, worker) = 1;
+		put(worker, byte_of(page, worker), 1);
 		worker->counts.own_writes++;
 	}
 }
@@ -225,7 +288,7 @@ static void step_others(struct worker *worker)
 	for (long page = 0; page < knob(PAGES); page++) {
 		if (page % knob(THREADS) == worker->number || !chance(worker, knob(WRITE)))
 			continue;
-		*byte_of(page, worker) = 2;
+		put(worker, byte_of(page, worker), 2);
 		worker->counts.other_writes++;
 		worker->counts.stale_writes += worker->was_read[page];
 	}
@@ -263,18 +326,18 @@ static void step_cow(struct worker *worker)
 
 	if (first == 0)
 		start_holder();
-	wait_for_all();
+	wait_for_all(worker);
 	for (; page < knob(COW); page += step, worker->counts.copies++)
-		*byte_of(page, worker) = 3;
-	wait_for_all();
+		put(worker, byte_of(page, worker), 3);
+	wait_for_all(worker);
 	if (first == 0)
 		end_holder();
-	wait_for_all();
+	wait_for_all(worker);
 	for (; page < knob(PAGES); page += step, worker->counts.own_writes++)
-		*byte_of(page, worker) = 3;
+		put(worker, byte_of(page, worker), 3);
 }
 
-static void step_ranges(void)
+static void step_ranges(const struct worker *worker)
 {
 	if (knob(MPROTECT)) {
 		size_t bytes = (size_t)knob(MPROTECT) * page_bytes;
@@ -300,13 +363,48 @@ static void step_ranges(void)
 		if (region == MAP_FAILED)
 			die("mmap");
 		for (size_t at = 0; at < bytes; at += page_bytes)
-			region[at] = 5;
+			put(worker, &region[at], 5);
 		if (munmap((void *)region, bytes))
 			die("munmap");
 		munmap_calls++;
 	}
-	for (long page = 0; page < knob(SWAP); page++, swap_reads++)
-		(void)swapped[(size_t)page * page_bytes];
+}
+
+static void step_swap(struct worker *worker)
+{
+	for (long visit = 0; visit < knob(SWAP); visit++) {
+		uint64_t page = (next_random(&worker->random) >> 33) % (uint64_t)knob(SWAP);
+
+		if (chance(worker, knob(SWAP_WRITE))) {
+			put(worker, &swapped[page * page_bytes + 64], (unsigned char)visit);
+			swap_writes++;
+		} else {
+			get(worker, &swapped[page * page_bytes]);
+			swap_reads++;
+		}
+	}
+}
+
+static void *run(void *argument);
+
+/* Called by the thread itself. */
+static void find_own_pages(struct worker *worker)
+{
+	const volatile void *own[OWN_PAGES] = {
+		(const void *)(uintptr_t)run,
+		knobs,
+		knobs[0].name, /* constants */
+		&memory,
+		worker,
+		worker->was_read,
+		worker->was_read + knob(PAGES) - 1,
+		&barrier,
+		(const void *)(uintptr_t)pthread_barrier_wait,
+		__builtin_frame_address(0),
+		(const void *)(uintptr_t)pthread_self(),
+	};
+
+	memcpy(worker->own, own, sizeof(own));
 }
 
 static void *run(void *argument)
@@ -324,30 +422,33 @@ static void *run(void *argument)
 		CPU_SET((size_t)(worker->number % sysconf(_SC_NPROCESSORS_ONLN)), &cpus);
 		sched_setaffinity(0, sizeof(cpus), &cpus);
 	}
+	find_own_pages(worker);
 	touch(worker, 0);
-	wait_for_all();
+	wait_for_all(worker);
 	for (long round = 0; round < knob(ROUNDS); round++) {
 		bool protected = is_fork_round(round);
 
 		if (first && protected)
 			step_fork();
-		wait_for_all();
+		wait_for_all(worker);
 		step_read(worker);
-		wait_for_all();
+		wait_for_all(worker);
 		if (protected)
 			step_own(worker);
-		wait_for_all();
+		wait_for_all(worker);
 		step_others(worker);
-		wait_for_all();
+		wait_for_all(worker);
 		if (knob(COW))
 			step_cow(worker);
-		wait_for_all();
-		if (first)
-			step_ranges();
-		wait_for_all();
+		wait_for_all(worker);
+		if (first) {
+			step_ranges(worker);
+			step_swap(worker);
+		}
+		wait_for_all(worker);
 		/* Pages that were given back come from their owner's CPU again, see below. */
 		touch(worker, knob(PAGES) - knob(DONTNEED));
-		wait_for_all();
+		wait_for_all(worker);
 	}
 	return NULL;
 }
@@ -416,6 +517,36 @@ static void mark_now(struct mark *mark)
 	}
 }
 
+/* Adds SIGN times the machine's counts of pages swapped. */
+static void count_swapped(uint64_t sign)
+{
+	FILE *file = fopen("/proc/vmstat", "r");
+	char name[64];
+	uint64_t value;
+
+	while (file && fscanf(file, "%63s %" SCNu64, name, &value) == 2) {
+		if (!strcmp(name, "pswpin"))
+			swap_ins += sign * value;
+		else if (!strcmp(name, "pswpout"))
+			swap_outs += sign * value;
+	}
+	if (file)
+		fclose(file);
+}
+
+static void fill_swapped(void)
+{
+	swapped = map((size_t)knob(SWAP));
+	/* Not the same in two pages, or the swap device could hold them in nothing. */
+	for (long page = 0; page < knob(SWAP); page++) {
+		volatile unsigned char *at = swapped + (size_t)page * page_bytes;
+
+		access_write(at);
+		*(volatile uint64_t *)at = (uint64_t)page + 1;
+	}
+	count_swapped(UINT64_MAX); /* less what there is until now */
+}
+
 static void print_counts(const struct mark *begin, const struct mark *end)
 {
 	struct counts sum = {0};
@@ -440,8 +571,10 @@ static void print_counts(const struct mark *begin, const struct mark *end)
 	       sum.own_writes, sum.copies, sum.reads, sum.other_writes, sum.stale_writes,
 	       sum.evicted);
 	printf(" forks=%" PRIu64 " mprotect_calls=%" PRIu64 " dontneed_calls=%" PRIu64
-	       " munmap_calls=%" PRIu64 " swap_reads=%" PRIu64,
-	       forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads);
+	       " munmap_calls=%" PRIu64 " swap_reads=%" PRIu64 " swap_writes=%" PRIu64
+	       " swap_ins=%" PRIu64 " swap_outs=%" PRIu64,
+	       forks, mprotect_calls, dontneed_calls, munmap_calls, swap_reads, swap_writes,
+	       swap_ins, swap_outs);
 	printf(" minflt=%ld majflt=%ld begin_ns=%" PRIu64 " end_ns=%" PRIu64 " seconds=%.3f\n",
 	       end->usage.ru_minflt - begin->usage.ru_minflt,
 	       end->usage.ru_majflt - begin->usage.ru_majflt, begin->ns, end->ns,
@@ -473,13 +606,8 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&barrier, NULL, (unsigned int)knob(THREADS));
 
 	mark_now(&begin);
-	if (knob(SWAP)) {
-		swapped = map((size_t)knob(SWAP));
-		/* Not the same in two pages, or the swap device could hold them in nothing. */
-		for (long page = 0; page < knob(SWAP); page++)
-			*(volatile uint64_t *)(swapped + (size_t)page * page_bytes) =
-				(uint64_t)page + 1;
-	}
+	if (knob(SWAP))
+		fill_swapped();
 	for (long i = 1; i < knob(THREADS); i++)
 		if (pthread_create(&workers[i].thread, NULL, run, &workers[i]))
 			die("pthread_create");
@@ -487,6 +615,8 @@ int main(int argc, char **argv)
 	for (long i = 1; i < knob(THREADS); i++)
 		pthread_join(workers[i].thread, NULL);
 	mark_now(&end);
+	if (knob(SWAP))
+		count_swapped(1);
 	print_counts(&begin, &end);
 	return 0;
 }
