@@ -6,6 +6,7 @@
 #   make check            all tests
 #   make fuzz             fuzz every parser for FUZZ_TIME seconds each (make fuzz-deps installs what for)
 #   make lab              record in emulated arm64 and x86 machines and compare the counts
+#   make truth            predictions against kernels that really did it (an hour the first time)
 #   make SAN=address,undefined check    the same under sanitizers, in its own build folder
 
 PREFIX  ?= /usr/local
@@ -230,6 +231,11 @@ lab-deps:
 FLEET_DEPS := slurm-wlm munge parallel
 fleet-deps:
 	$(Q)$(MAKE) -s deps DEPS='$(FLEET_DEPS)'
+# Predictions against kernels and an emulator that are built for it: examples/lab/truth/README.md.
+truth: $(B)/tlbreplay
+	$(Q)BUILD=$(B) examples/lab/truth/truth
+truth-deps:
+	$(Q)examples/lab/deps truth
 # Makes those recordings in examples/ anew that the lab can make.
 examples: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/lab --ship
@@ -245,10 +251,6 @@ fuzz-afl: $(B)/tests/tools/gentrace
 	$(Q)AFL_QUIET=1 $(MAKE) --no-print-directory B=build-afl CC=afl-clang-fast CFLAGS='-O2 -g' FUZZ_MAIN= \
 	  FUZZ_LINK=-fsanitize=fuzzer fuzzers
 	$(Q)BUILD=$(B) tests/fuzz/run --afl build-afl $(FUZZ_TIME) $(FUZZ)
-
-# Filled by the work that they belong to.
-truth:
-	@echo 'make $@: not there yet' >&2; exit 1
 
 clean:
 	$(Q)rm -rf build build-* compile_commands.json

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What docs/sql.md and docs/tutorial.md show is what the programs print, and the views are the schema's.
+# What docs/sql.md, docs/tutorial.md and docs/truth.md show is what the programs print, and the views are the schema's.
 #   tests/docs/pages.sh --update [PAGE...]    writes what they print into the pages; read the difference
 set -eu
 BUILD=${BUILD:-build}
 update=
 [ "${1:-}" != --update ] || { update=--update; shift; }
-[ $# -gt 0 ] || set -- docs/sql.md docs/tutorial.md
+[ $# -gt 0 ] || set -- docs/sql.md docs/tutorial.md docs/truth.md
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 root=$PWD
