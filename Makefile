@@ -6,7 +6,7 @@
 #   make check            all tests
 #   make fuzz             fuzz every parser for FUZZ_TIME seconds each (make fuzz-deps installs what for)
 #   make lab              record in emulated arm64 and x86 machines and compare the counts
-#   make truth            predictions against kernels that really did it (an hour the first time)
+#   make truth            predictions against kernels that really did it (45 minutes the first time)
 #   make SAN=address,undefined check    the same under sanitizers, in its own build folder
 
 PREFIX  ?= /usr/local
@@ -236,6 +236,7 @@ truth: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/truth/truth
 truth-deps:
 	$(Q)examples/lab/deps truth
+.PHONY: truth-deps
 # Makes those recordings in examples/ anew that the lab can make.
 examples: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/lab --ship
