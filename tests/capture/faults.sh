@@ -207,6 +207,7 @@ if [ "$tracefs" ]; then
 	wait $other || fail "the other recording failed: $?"
 	trace-cmd report "$tmp/other.dat" 2> /dev/null | grep -q 'sched_process_exec: .*filename=/bin/true' ||
 		fail "the other recording has missed what tlbcapture started"
+	forget_somebody # trace-cmd leaves its instance
 	status=0
 	settled "another trace-cmd records" complete
 fi
