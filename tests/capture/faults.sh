@@ -31,6 +31,13 @@ settled()
 check()
 {
 	report "$1" > "$tmp/report"
+	# While others trace, trace-cmd may tear its list of names; its report then shows nothing.
+	if [ ! -s "$tmp/report" ] && grep -q "error in size of file .*saved_cmdlines" "$tmp/log"; then
+		said=$(sed -n 's/.* MB, \([0-9]*\) events and .*/\1/p' "$tmp/log")
+		seen=$("$tlbreplay" --dump "$1" | wc -l)
+		[ "$seen" = "$said" ] || fail "$seen events instead of $said"
+		return
+	fi
 	check_snapshot "$tmp/report"
 }
 
