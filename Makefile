@@ -112,6 +112,13 @@ $(B)/tests/fuzz/.objects.a: $(FUZZ_OBJECTS)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 fuzzers: $(FUZZ_BIN)
 
+# Preloaded by tests/faults: allocations, reads and writes that fail.
+check: $(B)/tests/faults/shim.so
+$(B)/tests/faults/shim.so: tests/faults/shim.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(WARN) -D_GNU_SOURCE -O2 -fPIC -shared -o $@ $< -ldl
+
 # The example workloads: plain C that needs nothing of the rest.
 HEADLINE := $(addprefix $(B)/examples/headline/,usemem servers)
 $(HEADLINE): $(B)/%: $(B)/%.o $(B)/examples/headline/recording.o

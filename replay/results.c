@@ -18,6 +18,7 @@
 
 #include <sqlite3.h>
 
+#include "common/newfile.h"
 #include "replay/top.h"
 
 #define SCHEMA_VERSION 2
@@ -29,8 +30,9 @@ static const char schema_sql[] =
 
 struct results {
 	sqlite3 *db;
-	char *path, *building; /* building: name while it is not whole; NULL when appending */
-	bool append, begun, committed;
+	char *path;
+	struct newfile file; /* what it is while it is not whole; not used when appending */
+	bool append, begun;
 	struct top reuses;  /* pages by wp_reuse of PTEs */
 	struct top *stales; /* pages by stale entries, of each policy */
 	size_t nr_stales;
@@ -191,18 +193,6 @@ static int check_target(const char *path, bool append, struct results_error *err
 	return 0;
 }
 
-static char *building_name(const char *path)
-{
-	const char *base = strrchr(path, '/');
-	char *name;
-	int dir = base ? (int)(base - path + 1) : 0;
-
-	base = base ? base + 1 : path;
-	if (asprintf(&name, "%.*s.%s.%d.tmp", dir, path, base, (int)getpid()) < 0)
-		return NULL;
-	return name;
-}
-
 struct results *results_begin(const char *path, bool append, struct results_error *err)
 {
 	struct results *r;
@@ -212,23 +202,25 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 	if (check_target(path, append, err))
 		return NULL;
 	r = calloc(1, sizeof(*r));
-	if (r) {
+	if (r)
 		r->path = strdup(path);
-		r->building = fresh ? building_name(path) : NULL;
-	}
-	if (!r || !r->path || (fresh && !r->building)) {
+	if (!r || !r->path) {
 		snprintf(err->text, sizeof(err->text), "%s: out of memory", path);
 		results_free(r);
 		return NULL;
 	}
 	r->append = !fresh;
-	if (fresh)
-		unlink(r->building);
-	if (sqlite3_open_v2(fresh ? r->building : path, &r->db,
-			    SQLITE_OPEN_READWRITE | (fresh ? SQLITE_OPEN_CREATE : 0),
-			    NULL) != SQLITE_OK) {
+	int ret = fresh ? newfile_begin(&r->file, path) : 0;
+	if (!ret && sqlite3_open_v2(fresh ? r->file.path : path, &r->db,
+				    SQLITE_OPEN_READWRITE,
+				    NULL) != SQLITE_OK) {
+		ret = r->db ? -sqlite3_system_errno(r->db) : -ENOMEM;
+		if (!ret)
+			ret = -EIO;
+	}
+	if (ret) {
 		snprintf(err->text, sizeof(err->text), "%s: cannot be created: %s", path,
-			 strerror(sqlite3_system_errno(r->db) ? sqlite3_system_errno(r->db) : EIO));
+			 strerror(-ret));
 		results_free(r);
 		return NULL;
 	}
@@ -261,23 +253,19 @@ int results_commit(struct results *r, struct results_error *err)
 	run(r, "COMMIT");
 	if (r->error)
 		return fail(r, err);
-	if (r->append) {
-		r->committed = true;
+	if (r->append)
 		return 0;
-	}
 	run(r, "PRAGMA optimize");
 	if (r->error)
 		return fail(r, err);
 	if (sqlite3_close(r->db) != SQLITE_OK)
 		return fail(r, err);
 	r->db = NULL;
-	if (rename(r->building, r->path)) {
+	int ret = newfile_commit(&r->file);
+	if (ret)
 		snprintf(err->text, sizeof(err->text), "%s: cannot be put into place: %s", r->path,
-			 strerror(errno));
-		return -EIO;
-	}
-	r->committed = true;
-	return 0;
+			 strerror(-ret));
+	return ret ? -EIO : 0;
 }
 
 static void drop_statements(struct results *r)
@@ -300,9 +288,7 @@ void results_free(struct results *r)
 		top_clear(&r->stales[i]);
 	free(r->stales);
 	sqlite3_close(r->db);
-	if (r->building && !r->committed)
-		unlink(r->building);
-	free(r->building);
+	newfile_drop(&r->file);
 	free(r->path);
 	free(r);
 }
