@@ -36,6 +36,7 @@ struct heat {
 	unsigned int addr_shift, time_shift;
 	unsigned int steps;
 	bool together; /* address spaces are not told apart any more */
+	bool failed; /* out of memory: it can hold no more */
 	size_t nr;
 	struct slot *last; /* where the last event fell: the next one often does, too */
 	struct slot *slots;
@@ -123,6 +124,8 @@ int heat_event(struct heat *h, const struct tlb_event *event)
 	if (event->kind != EVENT_DECISION || !event->mm || !event->sure.estimate ||
 	    event->point == POINT_SWITCH || event->point == POINT_SPURIOUS)
 		return 0;
+	if (h->failed)
+		return -ENOMEM;
 	struct key key = {
 		.addr = event->addr >> h->addr_shift,
 		.start = event->time_ns >> h->time_shift,
@@ -138,8 +141,10 @@ int heat_event(struct heat *h, const struct tlb_event *event)
 	}
 	h->last->decisions++;
 	while (h->nr > HEAT_CELLS)
-		if (coarsen(h))
+		if (coarsen(h)) {
+			h->failed = true;
 			return -ENOMEM;
+		}
 	return 0;
 }
 

@@ -21,7 +21,7 @@ case $(basename "$BUILD") in *address* | *thread* | *memory*) shimmed= ;; esac #
 ulimit -c 0
 
 "$GEN" --events 120 --processes 1 --threads 2 --pages 16 --cpus 2 "$DIR/small.dat" >"$DIR/facts" || fail gentrace
-"$GEN" --events 400k --processes 4 "$DIR/long.dat" >"$DIR/facts" || fail gentrace
+"$GEN" --events 150k --processes 4 "$DIR/long.dat" >"$DIR/facts" || fail gentrace
 mkdir "$DIR/place"
 PLACE=$DIR/place
 OLD=$DIR/old.db
