@@ -727,7 +727,8 @@ static int convert(const char *path, char *version, const char *compression)
 			"--file-version", version,   compression ? "--compression" : NULL,
 			(char *)compression, NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
+	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
+				    .tool = true};
 	int rc = child_fork(&child, argv, &setup);
 	if (!rc)
 		rc = child_release(&child);

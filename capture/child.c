@@ -7,10 +7,17 @@
 #include "capture/child.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define STANDARD_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static void close_control(struct child *child)
 {
@@ -23,6 +30,51 @@ static void become(int fd, int wanted)
 {
 	if (fd >= 0)
 		dup2(fd, wanted);
+}
+
+/* Whether nobody but root and us can change PATH, a folder or a program. */
+static bool is_ours(const char *path, bool program)
+{
+	struct stat st;
+
+	return !stat(path, &st) && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	       (program ? S_ISREG(st.st_mode) && !(st.st_mode & (S_IWGRP | S_IWOTH))
+			: S_ISDIR(st.st_mode) && !(st.st_mode & S_IWOTH));
+}
+
+/* Finds the tool NAME through PATH, but only where it can be trusted. Returns 0 or an errno. */
+static int find_tool(const char *name, char *out, size_t size)
+{
+	const char *path = getenv("PATH");
+	int failure = ENOENT;
+
+	for (const char *at = path ? path : STANDARD_PATH; *at; at += *at == ':') {
+		size_t n = strcspn(at, ":");
+		char folder[PATH_MAX];
+
+		if (*at == '/' && n < sizeof(folder) &&
+		    (size_t)snprintf(out, size, "%.*s/%s", (int)n, at, name) < size &&
+		    !access(out, X_OK)) {
+			memcpy(folder, at, n);
+			folder[n] = '\0';
+			if (is_ours(folder, false) && is_ours(out, true))
+				return 0;
+			failure = EPERM;
+		}
+		at += n;
+	}
+	return failure;
+}
+
+/* What a tool runs with, whatever our user's shell had set for us. */
+static int confine(const struct child_setup *setup)
+{
+	if (setup->folder_fd && fchdir(setup->folder_fd))
+		return errno;
+	umask(077);
+	if (clearenv() || setenv("PATH", STANDARD_PATH, 1) || setenv("LC_ALL", "C", 1))
+		return ENOMEM;
+	return 0;
 }
 
 static _Noreturn void run_child(int gate, char *const argv[], const struct child_setup *setup,
@@ -51,8 +103,20 @@ static _Noreturn void run_child(int gate, char *const argv[], const struct child
 	/* Last, so that nothing but death reaches a child that still waits. */
 	if (setup && setup->mask)
 		sigprocmask(SIG_SETMASK, setup->mask, NULL);
-	execvp(argv[0], argv);
-	int failure = errno;
+	int failure = 0;
+	if (setup && setup->tool) {
+		char program[PATH_MAX];
+
+		failure = find_tool(argv[0], program, sizeof(program));
+		if (!failure)
+			failure = confine(setup);
+		if (!failure)
+			execv(program, argv);
+	} else {
+		execvp(argv[0], argv);
+	}
+	if (!failure)
+		failure = errno;
 	(void)!send(gate, &failure, sizeof(failure), MSG_NOSIGNAL);
 	_exit(127);
 }

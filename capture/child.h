@@ -28,6 +28,12 @@ struct child_setup {
 	bool own_group;                     /* out of reach of the terminal's Ctrl-C */
 	int death_signal;                   /* sent to it should we die; 0: none */
 	const sigset_t *mask;               /* signal mask it starts with; NULL: as ours */
+	/*
+	 * A tool of ours, not the user's command: it gets an environment of our making, files that it
+	 * creates are ours alone, and it must be a program that only root and we can change.
+	 */
+	bool tool;
+	int folder_fd; /* where a tool runs; 0: where we do */
 };
 
 /*

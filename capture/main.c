@@ -38,6 +38,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -713,6 +714,11 @@ int main(int argc, char **argv)
 	sigset_t before;
 
 	msg_program = "tlbcapture";
+	if (getauxval(AT_SECURE)) {
+		msg_error("it must not be set-user-ID, set-group-ID or have capabilities of its own: "
+			  "whoever may call it could read the kernel's memory addresses");
+		return EXIT_FAILED;
+	}
 	int status = options_parse(argc, argv, &options);
 	if (status >= 0)
 		return msg_status(status);

@@ -44,21 +44,32 @@ static int by_text(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* True for PART.ANYTHING.cpuN. */
-static bool is_piece(const char *name, const char *part)
+/* True for recording.ANYTHING.cpuN. */
+static bool is_piece(const char *name)
 {
-	size_t size = strlen(part);
+	size_t size = strlen(RECOVER_PART);
 	const char *cpu = strrchr(name, '.');
 
-	return !strncmp(name, part, size) && name[size] == '.' && cpu && !strncmp(cpu, ".cpu", 4) &&
-	       isdigit((unsigned char)cpu[4]);
+	return !strncmp(name, RECOVER_PART, size) && name[size] == '.' && cpu &&
+	       !strncmp(cpu, ".cpu", 4) && isdigit((unsigned char)cpu[4]);
 }
 
-static int run_trace_cmd(char *const argv[])
+static DIR *open_again(int folder)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!dir && copy >= 0)
+		close(copy);
+	return dir;
+}
+
+static int run_trace_cmd(char *const argv[], int folder)
 {
 	struct child child = CHILD_NONE;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null};
+	struct child_setup setup = {.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
+				    .tool = true, .folder_fd = folder};
 	int rc = child_fork(&child, argv, &setup);
 
 	if (!rc)
@@ -73,42 +84,40 @@ static int run_trace_cmd(char *const argv[])
 	return rc;
 }
 
-int recover_parts(const char *directory, const char *part)
+int recover_parts(int folder)
 {
-	char *argv[1030] = {"trace-cmd", "restore", "-o"};
+	char restore[] = "restore", output[] = "-o", file[] = RECOVER_PART, program[] = "trace-cmd";
+	char *argv[1030] = {program, restore, output, file};
 	struct dirent *entry;
 	size_t count = 4;
 	bool data = false;
-	int rc = -ENOMEM;
+	int rc = -ENODATA;
 
-	DIR *dir = opendir(directory);
+	DIR *dir = open_again(folder);
 	if (!dir)
 		return -errno;
-	if (asprintf(&argv[3], "%s/%s", directory, part) < 0)
-		argv[3] = NULL;
-	while (argv[3] && count < 1028 && (entry = readdir(dir))) {
+	while (count < 1028 && (entry = readdir(dir))) {
 		struct stat st;
 
-		if (!is_piece(entry->d_name, part))
+		if (!is_piece(entry->d_name))
 			continue;
-		data |= !fstatat(dirfd(dir), entry->d_name, &st, 0) && st.st_size > 0;
-		if (asprintf(&argv[count], "%s/%s", directory, entry->d_name) < 0)
+		data |= !fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+			st.st_size > 0;
+		argv[count] = strdup(entry->d_name);
+		if (!argv[count])
 			break;
 		count++;
 	}
 	closedir(dir);
 	argv[count] = NULL;
 	qsort(argv + 4, count - 4, sizeof(*argv), by_text);
-	if (!data) {
-		rc = argv[3] ? -ENODATA : -ENOMEM;
-		goto out;
-	}
-	rc = run_trace_cmd(argv);
-	for (size_t i = 4; i < count && !rc; i++)
-		unlink(argv[i]);
-out:
-	for (size_t i = 3; i < count; i++)
+	if (data)
+		rc = run_trace_cmd(argv, folder);
+	for (size_t i = 4; i < count; i++) {
+		if (!rc)
+			unlinkat(folder, argv[i], 0);
 		free(argv[i]);
+	}
 	return rc;
 }
 
@@ -218,8 +227,8 @@ static pid_t part_pid(const char *name)
 	return start[-1] == '.' && start < end ? (pid_t)atoi(start) : 0;
 }
 
-/* Puts the finished PART in its place: FILE, or FILE.PID if there is one already. */
-static int place(int dir, const char *part, pid_t pid, char *name, size_t name_size)
+/* Puts the finished file of PART in its place: FILE, or FILE.PID if there is one already. */
+static int place(int dir, int folder, const char *part, pid_t pid, char *name, size_t name_size)
 {
 	char tail[32];
 	int tail_size = snprintf(tail, sizeof(tail), ".%d.part", pid);
@@ -231,8 +240,8 @@ static int place(int dir, const char *part, pid_t pid, char *name, size_t name_s
 
 			snprintf(name + used, name_size - used, ".%d", pid);
 		}
-		if (!linkat(dir, part, dir, name, 0))
-			return unlinkat(dir, part, 0) ? -errno : 0;
+		if (!linkat(folder, RECOVER_PART, dir, name, 0))
+			return unlinkat(folder, RECOVER_PART, 0) ? -errno : 0;
 		if (errno != EEXIST)
 			return -errno;
 	}
@@ -240,18 +249,44 @@ static int place(int dir, const char *part, pid_t pid, char *name, size_t name_s
 }
 
 /* A flight recorder has written nothing; what it kept is still in its instances. */
-static int recover_flight(const char *directory, const char *part, pid_t pid)
+static int recover_flight(int folder, pid_t pid)
 {
-	char events[48], tasks[48], path[PATH_MAX];
-	char *const argv[] = {"trace-cmd", "extract", "-o",  path, "-B",
-			      events,      "-B",      tasks, NULL};
+	char events[48], tasks[48];
+	char words[][12] = {"trace-cmd", "extract", "-o", RECOVER_PART, "-B"};
+	char *const argv[] = {words[0], words[1], words[2], words[3], words[4],
+			      events,   words[4], tasks,    NULL};
 
 	snprintf(events, sizeof(events), RECOVER_INSTANCE "%d", pid);
 	snprintf(tasks, sizeof(tasks), RECOVER_INSTANCE "%d-tasks", pid);
-	snprintf(path, sizeof(path), "%s/%s", directory, part);
 	if (!tracefs_instance_exists(tasks) || !tracefs_instance_exists(events))
 		return -ENODATA;
-	return run_trace_cmd(argv);
+	return run_trace_cmd(argv, folder);
+}
+
+/* Opens the folder PART if it is one of ours that nobody else could write to; else -1. */
+static int open_part(int dir, const char *part)
+{
+	int folder = openat(dir, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (folder >= 0 && !fstat(folder, &st) && st.st_uid == geteuid() && !(st.st_mode & 077))
+		return folder;
+	if (folder >= 0)
+		close(folder);
+	return -1;
+}
+
+static void remove_part(int dir, int folder, const char *part)
+{
+	DIR *inside = open_again(folder);
+	struct dirent *entry;
+
+	while (inside && (entry = readdir(inside)))
+		if (!strncmp(entry->d_name, RECOVER_PART, strlen(RECOVER_PART)))
+			unlinkat(folder, entry->d_name, 0);
+	if (inside)
+		closedir(inside);
+	unlinkat(dir, part, AT_REMOVEDIR);
 }
 
 static int recover_file(const char *directory, int dir, const char *part, recover_note *note,
@@ -260,31 +295,33 @@ static int recover_file(const char *directory, int dir, const char *part, recove
 	pid_t pid = part_pid(part);
 	char name[NAME_MAX + 32];
 	struct stat st;
+	int failed = 1, folder;
 
-	if (!pid || is_alive(pid) || fstatat(dir, part, &st, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(st.st_mode))
+	if (!pid || is_alive(pid) || (folder = open_part(dir, part)) < 0)
 		return 0;
-	int rc = recover_parts(directory, part);
-	if (rc == -ENODATA && !st.st_size)
-		rc = recover_flight(directory, part, pid);
+	int rc = recover_parts(folder);
+	bool empty = fstatat(folder, RECOVER_PART, &st, AT_SYMLINK_NOFOLLOW) || !st.st_size;
+	if (rc == -ENODATA && empty) {
+		rc = recover_flight(folder, pid);
+		empty = fstatat(folder, RECOVER_PART, &st, AT_SYMLINK_NOFOLLOW) || !st.st_size;
+	}
 	if (rc && rc != -ENODATA) {
 		tell(note, context, false, "%s/%s: trace-cmd cannot make a file of the pieces",
 		     directory, part);
-		return 1;
-	}
-	if (fstatat(dir, part, &st, 0) || !st.st_size) {
-		unlinkat(dir, part, 0);
+	} else if (empty) {
+		remove_part(dir, folder, part);
 		tell(note, context, true, "%s/%s: was empty, removed", directory, part);
-		return 0;
-	}
-	rc = place(dir, part, pid, name, sizeof(name));
-	if (rc) {
+		failed = 0;
+	} else if ((rc = place(dir, folder, part, pid, name, sizeof(name)))) {
 		tell(note, context, false, "%s/%s: %s", directory, part, strerror(-rc));
-		return 1;
+	} else {
+		remove_part(dir, folder, part);
+		tell(note, context, true, "%s/%s: recovered, %.1f MB", directory, name,
+		     (double)st.st_size / 1e6);
+		failed = 0;
 	}
-	tell(note, context, true, "%s/%s: recovered, %.1f MB", directory, name,
-	     (double)st.st_size / 1e6);
-	return 0;
+	close(folder);
+	return failed;
 }
 
 static int recover_directory(const char *directory, recover_note *note, void *context)

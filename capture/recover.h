@@ -2,8 +2,9 @@
 /*
  * A recording whose recorder was killed: what is left of it, and how to make a file of that.
  *
- *   .FILE.PID.part                    the file, empty until trace-cmd finishes it
- *   .FILE.PID.part.INSTANCE.cpuN      what the recorder of one CPU has read so far
+ *   .FILE.PID.part/                          a folder of its own, for nobody else
+ *   .FILE.PID.part/recording                 the file, once trace-cmd finishes it
+ *   .FILE.PID.part/recording.INSTANCE.cpuN   what the recorder of one CPU has read so far
  *   instances/tlbcapture-PID          with its events on; the recorders may still run
  */
 #ifndef CAPTURE_RECOVER_H
@@ -14,15 +15,16 @@
 #include <sys/types.h>
 
 #define RECOVER_INSTANCE "tlbcapture-"
+#define RECOVER_PART     "recording"
 
 /* Has the recorders of process group GROUP read the rest and end; at most a few seconds. */
 void recover_end_recorders(pid_t group);
 
 /*
- * Makes the file DIRECTORY/PART of the pieces DIRECTORY/PART.*.cpuN, with trace-cmd. The events
+ * Makes the file "recording" of the pieces "recording.*.cpuN" in FOLDER, with trace-cmd. The events
  * must still be there. Returns 0, -ENODATA (nothing to make it of) or a negative errno.
  */
-int recover_parts(const char *directory, const char *part);
+int recover_parts(int folder);
 
 /* What recover_all() found and did, one call each. WHAT: a sentence. */
 typedef void recover_note(const char *what, bool good, void *context);

@@ -6,9 +6,9 @@
  *       |                              instances/tlbcapture-PID (off until trace-cmd is ready)
  *       |                                     ^ events, clock, buffer size, tracing_on
  *       '-- own process group --> trace-cmd --+
- *                                     '--> one recorder per CPU --> .FILE.PID.part.*.cpuN
+ *                                     '--> one recorder per CPU --> .FILE.PID.part/recording.*.cpuN
  *                                                                        | at the end
- *                                                 .FILE.PID.part <-------'   -- rename --> FILE
+ *                                       .FILE.PID.part/recording <-------'   -- rename --> FILE
  *
  * The instance is ours, not trace-cmd's: so we can tell when recording begins (it alone writes 1 to
  * tracing_on, and it does so last), read the loss counts after it has ended, and clean up after a
@@ -66,8 +66,9 @@ struct session {
 	bool keep;
 	struct session_result counts; /* flight: read before trace-cmd took the instances away */
 	char *target;           /* the output behind symbolic links */
-	char *directory, *part; /* of the temporary files, and their common beginning */
-	char *part_path;        /* DIRECTORY/PART, trace-cmd's output */
+	char *folder;           /* of the temporary files: .FILE.PID.part beside the output */
+	int folder_fd, parent_fd;
+	char *part_path;        /* trace-cmd's output, by way of folder_fd */
 };
 
 static int fail(int code, char *err, size_t err_size, const char *format, ...)
@@ -183,26 +184,40 @@ static int resolve_output(struct session *session, char *err, size_t err_size)
 	return 0;
 }
 
-/* Makes the temporary file beside the output: a failure to write there shows at once. */
+/*
+ * Makes the folder of the temporary files beside the output: a failure to write there shows at once.
+ * It is new and ours alone, and everything below goes through its descriptor, so nobody can put a
+ * link or a file of theirs where trace-cmd is about to write.
+ */
 static int make_part(struct session *session, char *err, size_t err_size)
 {
 	const char *slash = strrchr(session->target, '/');
 	const char *base = slash ? slash + 1 : session->target;
+	char *parent;
 
 	if (!*base)
 		return fail(-EISDIR, err, err_size, "%s: names a directory",
 			    session->config->output);
-	session->directory = slash == session->target ? strdup("/")
-			     : slash ? strndup(session->target, (size_t)(slash - session->target))
-				     : strdup(".");
-	if (!session->directory || asprintf(&session->part, ".%s.%d.part", base, getpid()) < 0 ||
-	    asprintf(&session->part_path, "%s/%s", session->directory, session->part) < 0)
+	parent = slash == session->target ? strdup("/")
+		 : slash ? strndup(session->target, (size_t)(slash - session->target))
+			 : strdup(".");
+	if (!parent || asprintf(&session->folder, "%s/.%s.%d.part", parent, base, getpid()) < 0) {
+		free(parent);
 		return fail(-ENOMEM, err, err_size, "out of memory");
-	int fd = open(session->part_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
+	}
+	session->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(parent);
+	const char *name = strrchr(session->folder, '/') + 1;
+	if (session->parent_fd < 0 || mkdirat(session->parent_fd, name, 0700))
 		return fail(-errno, err, err_size, "%s: cannot write there: %s",
 			    session->config->output, strerror(errno));
-	close(fd);
+	session->folder_fd = openat(session->parent_fd, name,
+				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (session->folder_fd < 0 ||
+	    asprintf(&session->part_path, "/proc/%d/fd/%d/" RECOVER_PART, getpid(),
+		     session->folder_fd) < 0)
+		return fail(-errno, err, err_size, "%s: %s", session->config->output,
+			    strerror(errno));
 	return 0;
 }
 
@@ -253,7 +268,7 @@ struct session *session_create(const struct session_config *config, char *err, s
 	}
 	*session = (struct session){
 		.config = config, .trace_cmd = CHILD_NONE, .marker_fd = -1, .tasks_fd = -1,
-		.words_fd = -1, .lock_fd = -1};
+		.words_fd = -1, .lock_fd = -1, .folder_fd = -1, .parent_fd = -1};
 	int rc = resolve_output(session, err, err_size);
 	if (!rc)
 		rc = make_part(session, err, err_size);
@@ -422,7 +437,7 @@ static char **trace_cmd_arguments(const struct session *session, char **text, si
 	const char *extract[] = {"trace-cmd", "extract", NULL};
 	for (const char **word = config->flight ? extract : record; *word; word++, count++)
 		fprintf(out, "%s%c", *word, 0);
-	fprintf(out, "-o%c%s%c-B%c%s%c", 0, session->part_path, 0, 0,
+	fprintf(out, "-o%c" RECOVER_PART "%c-B%c%s%c", 0, 0, 0,
 		tracefs_instance_get_name(session->instance), 0);
 	count += 4;
 	if (session->tasks) {
@@ -477,6 +492,8 @@ static int start_trace_cmd(struct session *session, char *err, size_t err_size)
 					    .stdout_fd = null,
 					    .stderr_fd = session->words_fd,
 					    .own_group = true,
+					    .tool = true,
+					    .folder_fd = session->folder_fd,
 					    .death_signal = session->config->flight ? 0 : SIGINT,
 					    .mask = session->config->mask};
 
@@ -552,13 +569,17 @@ int session_tasks_fd(const struct session *session)
 static void for_each_part(const struct session *session,
 			  void (*each)(int dir, const char *name, void *context), void *context)
 {
+	int copy = openat(session->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *entry;
-	DIR *dir = opendir(session->directory);
 
-	if (!dir)
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
 		return;
+	}
 	while ((entry = readdir(dir))) {
-		if (!strncmp(entry->d_name, session->part, strlen(session->part)))
+		if (!strncmp(entry->d_name, RECOVER_PART, strlen(RECOVER_PART)))
 			each(dirfd(dir), entry->d_name, context);
 	}
 	closedir(dir);
@@ -655,7 +676,7 @@ uint64_t session_free_bytes(const struct session *session)
 {
 	struct statvfs fs;
 
-	return statvfs(session->directory, &fs) ? UINT64_MAX
+	return fstatvfs(session->folder_fd, &fs) ? UINT64_MAX
 						: (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
@@ -720,7 +741,7 @@ static int recover(struct session *session)
 {
 	tracefs_trace_off(session->instance);
 	recover_end_recorders(session->trace_cmd.pid);
-	int rc = recover_parts(session->directory, session->part);
+	int rc = recover_parts(session->folder_fd);
 	session->keep = rc && rc != -ENODATA;
 	return rc;
 }
@@ -794,10 +815,12 @@ int session_publish(struct session *session, char *err, size_t err_size)
 
 		if (fd >= 0)
 			close(fd);
-		return fail(code, err, err_size, "%s: %s", session->part_path, strerror(-code));
+		return fail(code, err, err_size, "%s: %s", session->folder, strerror(-code));
 	}
 	close(fd);
-	if (rename(session->part_path, session->target))
+	const char *slash = strrchr(session->target, '/');
+	if (renameat(session->folder_fd, RECOVER_PART, session->parent_fd,
+		     slash ? slash + 1 : session->target))
 		return fail(-errno, err, err_size, "%s: %s", session->config->output,
 			    strerror(errno));
 	return 0;
@@ -868,12 +891,17 @@ int session_destroy(struct session *session, char *err, size_t err_size)
 	tasks_rc = remove_instance(session->tasks, err, err_size);
 	rc = remove_instance(session->instance, err, err_size);
 	remove_probes(session);
-	if (session->part_path && !session->keep)
+	if (session->folder_fd >= 0 && !session->keep) {
 		for_each_part(session, remove_part, NULL);
+		unlinkat(session->parent_fd, strrchr(session->folder, '/') + 1, AT_REMOVEDIR);
+	}
+	if (session->folder_fd >= 0)
+		close(session->folder_fd);
+	if (session->parent_fd >= 0)
+		close(session->parent_fd);
 	free(session->counts.cpus);
 	free(session->target);
-	free(session->directory);
-	free(session->part);
+	free(session->folder);
 	free(session->part_path);
 	free(session);
 	return rc ? rc : tasks_rc;

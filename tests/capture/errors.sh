@@ -99,6 +99,34 @@ expect_text 'trace-cmd failed'
 expect_files link.dat old.dat
 expect_clean
 
+# A trace-cmd that others could have put there is not run, and our environment does not reach one.
+mkdir "$tmp/theirs"
+printf '#!/bin/sh\ntouch %s\n' "$tmp/was-run" > "$tmp/theirs/trace-cmd"
+chmod +x "$tmp/theirs/trace-cmd"
+chmod 777 "$tmp/theirs"
+expect_status 1 env PATH="$tmp/theirs" "$tlbcapture" -o "$tmp/out/t.dat" -d 0.2
+expect_text 'trace-cmd cannot be started: Operation not permitted'
+expect_status 0 env PATH="$tmp/theirs:$PATH" "$tlbcapture" -o "$tmp/out/t.dat" -d 0.2
+[ ! -e "$tmp/was-run" ] || fail "a trace-cmd in a folder that everybody can write was run"
+[ "$(stat -c %a "$tmp/out/t.dat")" = 600 ] || fail "a recording that others can read"
+rm "$tmp/out/t.dat"
+printf '#!/bin/sh\nenv >&2; umask >&2; exit 5\n' > "$tmp/bin/trace-cmd"
+expect_status 1 env PATH="$tmp/bin:$PATH" HOME=/theirs TRACEEVENT_PLUGIN_DIR=/theirs \
+	"$tlbcapture" -o "$tmp/out/t.dat" -d 0.2
+expect_text 'PATH=/usr/local/sbin:'
+expect_text '0077'
+! grep -q theirs "$tmp/log" || fail "trace-cmd sees our environment: $(cat "$tmp/log")"
+
+# Set-user-ID: refused before anything else.
+chmod 755 "$tmp"
+cp "$tlbcapture" "$tmp/setuid"
+chmod 4755 "$tmp/setuid"
+if setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/setuid" --version > "$tmp/said" 2>&1; then
+	grep -q nosuid /proc/mounts || fail "it runs set-user-ID"
+else
+	grep -q 'must not be set-user-ID' "$tmp/said" || fail "set-user-ID: $(cat "$tmp/said")"
+fi
+
 # No permission.
 chmod 777 "$tmp" "$tmp/out"
 if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$tlbcapture" 2> /dev/null; then
