@@ -35,9 +35,13 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 WARN := -Wall -Wextra -Wshadow
-ALL_CFLAGS = -std=gnu11 -pthread $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DTLBREPLAY_VERSION='"$(VERSION)"' \
+# Recordings come from strangers and tlbcapture runs as root. docs/threat-model.md says what this costs.
+HARDEN := -fstack-protector-strong -fPIE \
+	$(if $(SAN),,$(if $(filter -O1 -O2 -O3 -Os -Ofast,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+HARDEN_LD := -Wl,-z,relro,-z,now
+ALL_CFLAGS = -std=gnu11 -pthread $(WARN) $(HARDEN) -I. -I$(B)/gen -D_GNU_SOURCE -DTLBREPLAY_VERSION='"$(VERSION)"' \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
-ALL_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+ALL_LDFLAGS = $(HARDEN_LD) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 pkg_cflags = $(if $(1),$(shell pkg-config --cflags $(1)))
 pkg_libs   = $(if $(1),$(shell pkg-config --libs $(1)))
 

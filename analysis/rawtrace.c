@@ -27,12 +27,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <traceevent/event-parse.h>
 #include <zstd.h>
 
 #include "analysis/json.h"
 #include "replay/container.h"
 #include "replay/map.h"
+#include "schema/format.h"
 #include "schema/snapshot.h"
 
 #define CHUNK_MAX  (16U << 20) /* bytes, uncompressed: what the stream accepts */
@@ -78,6 +78,8 @@ struct node {
 	uint64_t time_ns;
 	uint32_t entry;
 };
+
+static void free_fields(struct raw_format *r);
 
 struct raw_scan {
 	struct raw_file *file;
@@ -141,7 +143,7 @@ void raw_close(struct raw_file *f)
 		index_free(&f->index[i]);
 	for (size_t i = 0; f->formats && i < f->c.formats.nr; i++) {
 		if (f->formats[i])
-			free(f->formats[i]->fields);
+			free_fields(f->formats[i]);
 		free(f->formats[i]);
 	}
 	for (size_t i = 0; i < f->nr_names; i++)
@@ -623,53 +625,73 @@ static const struct raw_field *find_slot(const struct raw_format *r,
 	return found;
 }
 
+static void free_fields(struct raw_format *r)
+{
+	for (size_t i = 0; i < r->nr_fields; i++)
+		free((char *)r->fields[i].name);
+	free(r->fields);
+	r->fields = NULL;
+	r->nr_fields = 0;
+}
+
+/* The event's own fields. Returns 0 or -ENOMEM; a format that is damaged has none. */
+static int read_fields(struct raw_file *f, const struct trace_format *format, struct raw_format *r)
+{
+	const char *at = format->text, *end = at + format->text_size;
+	struct format_field field;
+	int ret;
+
+	while ((ret = format_next_field(&at, end, &field)) > 0) {
+		struct raw_field *more, *to;
+
+		if (field.name_size >= 7 && !memcmp(field.name, "common_", 7))
+			continue;
+		if (field.offset > UINT16_MAX || field.size > UINT16_MAX ||
+		    r->nr_fields == RAW_FIELDS_MAX) {
+			ret = -EBADMSG;
+			break;
+		}
+		more = reallocarray(r->fields, r->nr_fields + 1, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		r->fields = more;
+		to = &more[r->nr_fields];
+		*to = (struct raw_field){
+			.name = strndup(field.name, field.name_size),
+			.at = {.offset = field.offset, .size = field.size,
+			       .is_signed = field.is_signed == 1,
+			       .is_array = format_field_is_array(&field),
+			       .is_dynamic = format_field_is_dynamic(&field),
+			       .is_relative = format_field_is_relative(&field)},
+			.element = format_field_element(&field, f->c.info.long_size),
+			.text = format_field_is_text(&field),
+		};
+		if (!to->name)
+			return -ENOMEM;
+		r->nr_fields++;
+	}
+	if (ret < 0)
+		free_fields(r);
+	return 0;
+}
+
 static struct raw_format *take_apart(struct raw_file *f, size_t index)
 {
 	const struct trace_format *format = &f->c.formats.list[index];
 	const struct catalogue_row *row = NULL;
-	struct trace_field unused;
-	struct trace_error err;
 	struct raw_format *r;
-	struct tep_format_field *first, *field;
 	char function[64];
-	size_t n = 0;
 
-	/* The look-up of any field makes libtraceevent read the format. */
-	formats_find_field(&f->c.formats, &f->c.src, f->c.info.long_size, f->c.info.page_size,
-			   format, "common_pid", &unused, &err);
-	/* Of one that it cannot read the name is known all the same. */
-	first = f->c.formats.parsed[index] ? f->c.formats.parsed[index]->format.fields : NULL;
-	for (field = first; field; field = field->next)
-		n++;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return NULL;
-	r->fields = calloc(n + 1, sizeof(*r->fields));
-	if (!r->fields) {
-		free(r);
-		return NULL;
-	}
 	r->system = format->system;
 	r->name = format->name;
-	for (field = first; field; field = field->next) {
-		struct raw_field *to = &r->fields[r->nr_fields];
-
-		if (field->offset < 0 || field->size < 0 || !field->name)
-			continue;
-		*to = (struct raw_field){
-			.name = field->name,
-			.at = {.offset = field->offset, .size = field->size,
-			       .is_signed = field->flags & TEP_FIELD_IS_SIGNED,
-			       .is_array = field->flags & TEP_FIELD_IS_ARRAY,
-			       .is_dynamic = field->flags & TEP_FIELD_IS_DYNAMIC,
-			       .is_relative = field->flags & TEP_FIELD_IS_RELATIVE},
-			.element = field->elementsize,
-			.text = field->flags & TEP_FIELD_IS_STRING,
-		};
-		if (to->at.is_array && !to->at.is_dynamic && field->type &&
-		    !strncmp(field->type, "char", 4))
-			to->text = true;
-		r->nr_fields++;
+	/* Of one that cannot be read the name is known all the same. */
+	if (read_fields(f, format, r)) {
+		free_fields(r);
+		free(r);
+		return NULL;
 	}
 	if (tlbi_is_group(format->system))
 		r->tlbi = tlbi_parse_name(format->name, function, sizeof(function), &r->op);

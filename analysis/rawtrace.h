@@ -49,6 +49,7 @@ struct raw_window {
 	const uint8_t *ids; /* bitmap of RAW_IDS bits; NULL: all. Larger ids are always given */
 };
 #define RAW_IDS 65536
+#define RAW_FIELDS_MAX 1024 /* of one format */
 
 /* What was read to answer; bytes of event data and of page and chunk headers for the index. */
 struct raw_stats {

@@ -4,10 +4,9 @@
  *
  * A recording carries the format of every event that the kernel has, often a thousand and more,
  * while a replay decodes a few dozen. So opening only looks for the lines "name:" and "ID:" of
- * each. libtraceevent parses a format when the first of its fields is asked for, and it gets the
- * field lines only, each checked and written anew (schema/format.h): what it reads may come from a
- * stranger. Print formats are a language of their own, the slow and fragile part, and nothing here
- * prints by them.
+ * each, and field lines are read when a field is asked for, by schema/format.h. libtraceevent would
+ * read them too, and print formats with them; but it was made for the formats of the running kernel:
+ * on damaged text it leaks memory, and without memory it crashes. Tests compare with it.
  *
  * Texts are kept in blocks of memory that are never moved, as struct trace_format points into them.
  */
@@ -15,11 +14,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <traceevent/event-parse.h>
 
 #include "schema/format.h"
 
@@ -28,7 +24,6 @@
 #define FORMATS_MAX    (1 << 20)
 #define FORMAT_ID_MAX  0xffff /* common_type is 16 bits wide */
 #define FIELD_SIZE_MAX 0xffff
-#define FIELD_NAME_MAX 256 /* bytes, of a name and of a type */
 #define FIELDS_MAX     1024
 
 struct text_block {
@@ -236,8 +231,7 @@ int formats_finish(struct formats *f)
 		if ((size_t)f->list[i].id >= f->nr_ids)
 			f->nr_ids = f->list[i].id + 1;
 	f->by_id = calloc(f->nr_ids ? f->nr_ids : 1, sizeof(*f->by_id));
-	f->parsed = calloc(f->nr ? f->nr : 1, sizeof(*f->parsed));
-	if (!f->by_id || !f->parsed)
+	if (!f->by_id)
 		return -ENOMEM;
 	for (i = f->nr; i-- > 0;) /* the first of two with one id wins */
 		f->by_id[f->list[i].id] = i + 1;
@@ -248,10 +242,7 @@ void formats_free(struct formats *f)
 {
 	struct text_block *b, *next;
 
-	if (f->tep)
-		tep_free(f->tep);
 	free(f->list);
-	free(f->parsed);
 	free(f->by_id);
 	for (b = f->texts; b; b = next) {
 		next = b->next;
@@ -260,126 +251,38 @@ void formats_free(struct formats *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* How libtraceevent is told the length of an array: as a number, which it need not work out. */
-static void put_array(FILE *out, const struct format_field *f)
-{
-	bool number = f->array_size > 0;
-
-	for (size_t i = 0; i < f->array_size; i++)
-		number &= f->array[i] >= '0' && f->array[i] <= '9';
-	if (number && f->array_size < 6)
-		fprintf(out, "[%.*s]", (int)f->array_size, f->array);
-	else if (f->array_size && (memmem(f->type, f->type_size, "char", 4) ||
-				   memmem(f->type, f->type_size, "u8", 2)))
-		fprintf(out, "[%u]", f->size);
-	else
-		fputs("[]", out);
-}
-
-/*
- * What libtraceevent gets to see of FORMAT: its field lines, taken apart and written anew, under a
- * name of our own and without a print format. NULL with errno: EBADMSG if one is not such a line.
- */
-static char *field_lines(const struct trace_format *format, size_t *size)
+int formats_find_field(const struct source *src, const struct trace_format *format,
+		       const char *name, struct trace_field *field, struct trace_error *err)
 {
 	const char *at = format->text, *end = at + format->text_size;
-	struct format_field f;
 	unsigned int fields = 0;
-	bool common = true;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
+	struct format_field f;
+	bool found = false;
 	int ret;
 
-	if (!out)
-		return NULL;
-	fprintf(out, "name: event\nID: %d\nformat:\n", format->id);
+	/* To the end: what stands behind the field may be what tells that the text is damaged. */
 	while ((ret = format_next_field(&at, end, &f)) > 0) {
-		if (++fields > FIELDS_MAX || f.offset > FIELD_SIZE_MAX || f.size > FIELD_SIZE_MAX ||
-		    f.name_size > FIELD_NAME_MAX || f.type_size > FIELD_NAME_MAX)
+		if (++fields > FIELDS_MAX || f.offset > FIELD_SIZE_MAX || f.size > FIELD_SIZE_MAX) {
 			ret = -EBADMSG;
-		if (ret < 0)
 			break;
-		/* It tells the common fields from the event's own by an empty line. */
-		if (common && (f.name_size < 7 || memcmp(f.name, "common_", 7))) {
-			fputc('\n', out);
-			common = false;
 		}
-		fprintf(out, "\tfield:%.*s %.*s", (int)f.type_size, f.type, (int)f.name_size,
-			f.name);
-		if (f.array)
-			put_array(out, &f);
-		fprintf(out, ";\toffset:%u;\tsize:%u;", f.offset, f.size);
-		if (f.is_signed >= 0)
-			fprintf(out, "\tsigned:%d;", f.is_signed);
-		fputc('\n', out);
+		if (found || !format_field_is(&f, name))
+			continue;
+		found = true;
+		*field = (struct trace_field){
+			.offset = f.offset,
+			.size = f.size,
+			.is_signed = f.is_signed == 1,
+			.is_array = format_field_is_array(&f),
+			.is_dynamic = format_field_is_dynamic(&f),
+			.is_relative = format_field_is_relative(&f),
+		};
 	}
-	fputs(common ? "\n\nprint fmt: \"\"\n" : "\nprint fmt: \"\"\n", out);
-	if (fclose(out) || ret < 0) {
-		free(text);
-		errno = ret < 0 ? -ret : ENOMEM;
-		return NULL;
-	}
-	return text;
-}
-
-static struct tep_event *parse(struct formats *f, const struct source *src, unsigned int long_size,
-			       unsigned int page_size, const struct trace_format *format)
-{
-	size_t index = format - f->list, size;
-	struct tep_event *event = NULL;
-	char *text;
-
-	if (f->parsed[index])
-		return f->parsed[index];
-	if (!f->tep) {
-		/* Its complaints would go to standard error, which is the caller's. */
-		tep_set_loglevel(TEP_LOG_NONE);
-		f->tep = tep_alloc();
-		if (!f->tep)
-			return NULL;
-		tep_set_file_bigendian(f->tep,
-				       src->big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-		tep_set_long_size(f->tep, long_size);
-		tep_set_page_size(f->tep, page_size);
-	}
-	text = field_lines(format, &size);
-	if (!text)
-		return NULL;
-	/* What it returns belongs to the handle; after a failure it may be gone already. */
-	if (tep_parse_format(f->tep, &event, text, size, "recording") != TEP_ERRNO__SUCCESS)
-		event = NULL;
-	free(text);
-	f->parsed[index] = event;
-	return event;
-}
-
-int formats_find_field(struct formats *f, const struct source *src, unsigned int long_size,
-		       unsigned int page_size, const struct trace_format *format, const char *name,
-		       struct trace_field *field, struct trace_error *err)
-{
-	struct tep_event *event = parse(f, src, long_size, page_size, format);
-	struct tep_format_field *found;
-
-	if (!event)
+	if (ret < 0)
 		return source_fail(src, err, -EINVAL, NO_OFFSET,
 				   "the format of %s:%s cannot be parsed", format->system,
 				   format->name);
-	found = tep_find_any_field(event, name);
-	if (!found)
-		return source_fail(src, err, -ENOENT, NO_OFFSET, "%s:%s has no field %s",
+	return found ? 0
+		     : source_fail(src, err, -ENOENT, NO_OFFSET, "%s:%s has no field %s",
 				   format->system, format->name, name);
-	if (found->offset < 0 || found->offset > FIELD_SIZE_MAX || found->size < 0 ||
-	    found->size > FIELD_SIZE_MAX)
-		return source_fail(src, err, -EINVAL, NO_OFFSET,
-				   "field %s of %s:%s lies at %d, %d bytes long", name,
-				   format->system, format->name, found->offset, found->size);
-	*field = (struct trace_field){
-		.offset = found->offset,
-		.size = found->size,
-		.is_signed = found->flags & TEP_FIELD_IS_SIGNED,
-		.is_array = found->flags & TEP_FIELD_IS_ARRAY,
-		.is_dynamic = found->flags & TEP_FIELD_IS_DYNAMIC,
-		.is_relative = found->flags & TEP_FIELD_IS_RELATIVE,
-	};
-	return 0;
 }

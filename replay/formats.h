@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The event formats that a trace.dat carries: their names and ids by a small scan of our own, their
- * fields (on demand) by libtraceevent.
+ * The event formats that a trace.dat carries: their names and ids when it is opened, their fields on
+ * demand.
  */
 #ifndef REPLAY_FORMATS_H
 #define REPLAY_FORMATS_H
@@ -18,13 +18,11 @@ struct common_fields {
 
 struct formats {
 	struct trace_format *list;
-	struct tep_event **parsed; /* by the same index; NULL: not asked for yet */
 	size_t nr, allocated;
 	uint32_t *by_id; /* index + 1 into list; 0: none */
 	size_t nr_ids;
 	struct common_fields common;
 	bool have_common;
-	struct tep_handle *tep;
 	struct text_block *texts; /* what list[] points into */
 };
 
@@ -48,8 +46,7 @@ bool format_scan_field(const char *text, size_t text_size, const char *name, uin
 		       uint32_t *size);
 
 /* trace_find_field() without the struct trace. */
-int formats_find_field(struct formats *f, const struct source *src, unsigned int long_size,
-		       unsigned int page_size, const struct trace_format *format, const char *name,
-		       struct trace_field *field, struct trace_error *err);
+int formats_find_field(const struct source *src, const struct trace_format *format,
+		       const char *name, struct trace_field *field, struct trace_error *err);
 
 #endif

@@ -235,8 +235,7 @@ int trace_hash(const struct trace *t, uint64_t *hash, struct trace_error *err)
 int trace_find_field(struct trace *t, const struct trace_format *f, const char *name,
 		     struct trace_field *field, struct trace_error *err)
 {
-	return formats_find_field(&t->c.formats, &t->c.src, t->c.info.long_size,
-				  t->c.info.page_size, f, name, field, err);
+	return formats_find_field(&t->c.src, f, name, field, err);
 }
 
 bool trace_swap(const struct trace *t)

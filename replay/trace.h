@@ -200,9 +200,8 @@ struct trace_field {
 };
 
 /*
- * Looks up field NAME of format F with libtraceevent, which is handed the field lines only (no
- * print format). Returns 0 and FIELD, -ENOENT if there is no such field, -EINVAL if the text cannot
- * be parsed (ERR says why).
+ * Looks up field NAME of format F. Returns 0 and FIELD, -ENOENT if there is no such field, -EINVAL if a line of
+ * F's is not one that a kernel writes (ERR says so).
  */
 int trace_find_field(struct trace *t, const struct trace_format *f, const char *name,
 		     struct trace_field *field, struct trace_error *err);

@@ -145,6 +145,49 @@ bool format_field_is_dynamic(const struct format_field *field)
 	return take(&at, end, "__data_loc") || take(&at, end, "__rel_loc");
 }
 
+bool format_field_is_relative(const struct format_field *field)
+{
+	const char *at = field->type, *end = at + field->type_size;
+
+	return take(&at, end, "__rel_loc");
+}
+
+static bool type_has(const struct format_field *field, const char *word)
+{
+	return memmem(field->type, field->type_size, word, strlen(word)) != NULL;
+}
+
+bool format_field_is_array(const struct format_field *field)
+{
+	return field->array || type_has(field, "[]");
+}
+
+bool format_field_is_text(const struct format_field *field)
+{
+	return format_field_is_array(field) &&
+	       (type_has(field, "char") || type_has(field, "u8") || type_has(field, "s8"));
+}
+
+unsigned int format_field_element(const struct format_field *field, unsigned int long_size)
+{
+	static const struct {
+		const char *word;
+		unsigned int bytes; /* 0: a long */
+	} types[] = {{"char", 1}, {"u8", 1},  {"s8", 1},  {"bool", 1}, {"u16", 2},
+		     {"s16", 2},  {"short", 2}, {"u64", 8}, {"s64", 8},  {"long long", 8},
+		     {"long", 0}, {"u32", 4},  {"s32", 4}, {"int", 4}};
+	const char *at = field->array, *end = at + field->array_size;
+	uint32_t n;
+
+	/* What the brackets say, where that is a number and fits. */
+	if (field->array && take_number(&at, end, &n) && at == end && n && !(field->size % n))
+		return field->size / n;
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (type_has(field, types[i].word))
+			return types[i].bytes ? types[i].bytes : long_size;
+	return 0;
+}
+
 bool format_id(const char *text, size_t size, int *id)
 {
 	const char *at = text, *end = text + size, *line, *line_end;

@@ -43,6 +43,18 @@ bool format_field_is(const struct format_field *field, const char *name);
 /* Whether the field is __data_loc or __rel_loc: a word that says where its bytes lie. */
 bool format_field_is_dynamic(const struct format_field *field);
 
+/* Whether its offset counts from the end of that word. */
+bool format_field_is_relative(const struct format_field *field);
+
+/* Whether it is an array, in the record or elsewhere: "char comm[16]", "__data_loc char[] name". */
+bool format_field_is_array(const struct format_field *field);
+
+/* Whether the field's bytes may be text. */
+bool format_field_is_text(const struct format_field *field);
+
+/* Bytes of one element of an array; 0: not known. LONG_SIZE: of the kernel's long. */
+unsigned int format_field_element(const struct format_field *field, unsigned int long_size);
+
 /* The number behind "ID:" at the start of a line. False if there is none below 2^31. */
 bool format_id(const char *text, size_t size, int *id);
 

@@ -172,7 +172,7 @@ fi
 # ---- memory ----
 
 if [ -n "$shimmed" ]; then
-	for kib in 10000 14000 18000 20000 22000 24000 28000 32000 40000 60000; do
+	for kib in 6000 7000 8000 9000 10000 10500 11000 12000 14000 18000 24000 40000; do
 		begin
 		try bash -c 'ulimit -v '$kib'; exec "$0" "$@"' "$REPLAY" -o "$PLACE/results.db" "$DIR/long.dat"
 		# So little that the loader gives up: not our message.
@@ -183,7 +183,7 @@ if [ -n "$shimmed" ]; then
 		fi
 		judge "$kib KiB of addresses" $status "$DIR/want-long.db"
 	done
-	row "RLIMIT_AS from 10 to 60 MB"
+	row "RLIMIT_AS from 6 to 40 MB"
 fi
 
 # shim VARIABLE=VALUE COMMAND...

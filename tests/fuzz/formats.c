@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * One event format: the scan for its name and id, then every field that the catalogue may ask it
- * for, which is what libtraceevent gets to read. The first byte says which of the catalogue's
+ * for, and what kinds of arrays they are. The first byte says which of the catalogue's
  * events the text claims to be (its own line "name:" may differ).
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ static void find_all(struct formats *f, const struct source *src)
 	for (const struct catalogue_row *row = catalogue; row->role != ROLE_SKIP; row++)
 		for (size_t i = 0; i < 10 && row->fields[i].names[0]; i++)
 			for (size_t n = 0; n < 3 && row->fields[i].names[n]; n++) {
-				int ret = formats_find_field(f, src, 8, 4096, &f->list[0],
+				int ret = formats_find_field(src, &f->list[0],
 							     row->fields[i].names[n], &field, &err);
 
 				if (ret)
