@@ -322,33 +322,34 @@ static int plan_event_fields(struct file *f, const char *system, const char *tex
 	return ret < 0 ? -EINVAL : 0;
 }
 
-static int read_formats(struct file *f)
+/* A count and so many formats, of one system. */
+static int read_system(struct file *f, const char *system)
 {
 	uint64_t count = take(f, 4);
 
 	while (count--) {
+		if (f->size - f->at < 8)
+			return -EINVAL;
 		uint64_t size = take(f, 8);
 		char *text = take_bytes(f, size);
 
-		if (!text || plan_event_fields(f, "ftrace", text, size))
-			return -EINVAL;
-	}
-	uint64_t systems = take(f, 4);
-	while (systems--) {
-		const char *system = take_string(f);
-
-		count = take(f, 4);
-		while (system && count--) {
-			uint64_t size = take(f, 8);
-			char *text = take_bytes(f, size);
-
-			if (!text || plan_event_fields(f, system, text, size))
-				return -EINVAL;
-		}
-		if (!system)
+		if (!text || plan_event_fields(f, system, text, size))
 			return -EINVAL;
 	}
 	return 0;
+}
+
+static int read_formats(struct file *f)
+{
+	int rc = read_system(f, "ftrace");
+	uint64_t systems = take(f, 4);
+
+	while (!rc && systems--) {
+		const char *system = take_string(f);
+
+		rc = system ? read_system(f, system) : -EINVAL;
+	}
+	return rc;
 }
 
 /* "PID NAME" a line. The name is replaced in its room; what does not fit is cut. */
@@ -624,6 +625,8 @@ static int treat_buffer(struct file *f)
 
 	if (!kind || strcmp(kind, "flyrecord"))
 		return -EINVAL;
+	if (f->cpus > (f->size - f->at) / 16)
+		return -EINVAL;
 	for (unsigned int cpu = 0; cpu < f->cpus && !rc; cpu++) {
 		uint64_t offset = take(f, 8), size = take(f, 8);
 
@@ -758,6 +761,8 @@ int anonymise_file(const struct anonymiser *anonymiser, const char *path, const 
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	int rc = fd < 0 || fstat(fd, &st) ? -errno : 0;
 
+	if (!rc && !st.st_size)
+		rc = -EINVAL;
 	if (!rc) {
 		f.size = (size_t)st.st_size;
 		f.data = mmap(NULL, f.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -3,6 +3,8 @@
  * Text that users type: policies with parameters, TLB geometries, numbers, names of presets, the
  * rules of tlbreport compare. The first byte chooses. What was read must survive being printed.
  */
+#include <float.h>
+
 #include "analysis/compare.h"
 #include "common/param.h"
 #include "replay/replay.h"
@@ -62,7 +64,7 @@ static void try_numbers(const char *text)
 	FUZZ_CHECK(number_count(text, &count) || count >= 0);
 	FUZZ_CHECK(number_time_ns(text, &count) || count >= 0);
 	if (!number_fraction(text, &fraction))
-		FUZZ_CHECK(fraction >= 0 && fraction < 1e300);
+		FUZZ_CHECK(fraction >= 0 && fraction <= DBL_MAX);
 }
 
 static void try_rule(const char *text)
