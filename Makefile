@@ -258,6 +258,9 @@ fuzz: $(B)/tests/tools/gentrace
 	$(Q)$(MAKE) --no-print-directory B=build-fuzz CC=clang SAN=address,undefined \
 	  CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer fuzzers
 	$(Q)BUILD=$(B) tests/fuzz/run build-fuzz $(FUZZ_TIME) $(FUZZ)
+# cppcheck, gcc -fanalyzer and clang-tidy: tests/lint/run.
+lint: $(GEN) $(B)/gen/reports.inc
+	$(Q)BUILD=$(B) tests/lint/run $(LINT_TOOLS)
 # The same code under AFL++.
 fuzz-afl: $(B)/tests/tools/gentrace
 	$(Q)AFL_QUIET=1 $(MAKE) --no-print-directory B=build-afl CC=afl-clang-fast CFLAGS='-O2 -g' FUZZ_MAIN= \
@@ -268,4 +271,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lab lab-deps fleet-deps examples truth install install-headers install-units clean gen
+.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lint lab lab-deps fleet-deps examples truth install install-headers install-units clean gen

@@ -757,7 +757,7 @@ int anonymise_file(const struct anonymiser *anonymiser, const char *path, const 
 		   uint64_t *bytes, uint64_t *blanked)
 {
 	struct file f = {.anonymiser = anonymiser, .data = MAP_FAILED};
-	struct stat st;
+	struct stat st = {0};
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	int rc = fd < 0 || fstat(fd, &st) ? -errno : 0;
 

@@ -10,6 +10,7 @@
  */
 #include "capture/watch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -237,6 +238,7 @@ struct watch *watch_new(const struct watch_limit *limits, size_t count, const st
 		uint64_t value;
 
 		series->source = find_source(limits[i].what);
+		assert(series->source); /* the options were checked */
 		series->key = series->source->key ? series->source->key : limits[i].what;
 		if (!series->source->read(watch, series->key, &value)) {
 			snprintf(err, err_size, "this host does not count %s%s", limits[i].what,

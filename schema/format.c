@@ -176,11 +176,12 @@ unsigned int format_field_element(const struct format_field *field, unsigned int
 	} types[] = {{"char", 1}, {"u8", 1},  {"s8", 1},  {"bool", 1}, {"u16", 2},
 		     {"s16", 2},  {"short", 2}, {"u64", 8}, {"s64", 8},  {"long long", 8},
 		     {"long", 0}, {"u32", 4},  {"s32", 4}, {"int", 4}};
-	const char *at = field->array, *end = at + field->array_size;
+	const char *at = field->array;
 	uint32_t n;
 
 	/* What the brackets say, where that is a number and fits. */
-	if (field->array && take_number(&at, end, &n) && at == end && n && !(field->size % n))
+	if (at && take_number(&at, field->array + field->array_size, &n) &&
+	    at == field->array + field->array_size && n && !(field->size % n))
 		return field->size / n;
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (type_has(field, types[i].word))
