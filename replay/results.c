@@ -69,14 +69,14 @@ static void run(struct results *r, const char *sql)
  * Binds text of at most SIZE bytes; names of tasks can hold any bytes, and what is not ASCII
  * becomes '?' here.
  */
-static void text_value(sqlite3_stmt *stmt, int at, const char *text, size_t size)
+static int text_value(sqlite3_stmt *stmt, int at, const char *text, size_t size)
 {
 	char clean[1024];
 	size_t n = 0;
 
 	for (size_t i = 0; i < size && text[i] && n + 1 < sizeof(clean); i++)
 		clean[n++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-	sqlite3_bind_text(stmt, at, clean, (int)n, SQLITE_TRANSIENT);
+	return sqlite3_bind_text(stmt, at, clean, (int)n, SQLITE_TRANSIENT);
 }
 
 /*
@@ -86,48 +86,49 @@ static void text_value(sqlite3_stmt *stmt, int at, const char *text, size_t size
 static void put(struct results *r, sqlite3_stmt *stmt, const char *format, ...)
 {
 	va_list args;
-	int at = 1;
+	int at = 1, rc = SQLITE_OK;
 
 	if (r->error || !stmt)
 		return;
 	va_start(args, format);
-	for (const char *f = format; *f; f++, at++) {
+	for (const char *f = format; *f && rc == SQLITE_OK; f++, at++) {
 		const char *text;
 
 		switch (*f) {
 		case 'i':
-			sqlite3_bind_int64(stmt, at, va_arg(args, int64_t));
+			rc = sqlite3_bind_int64(stmt, at, va_arg(args, int64_t));
 			break;
 		case 'n': {
 			int known = va_arg(args, int);
 			int64_t value = va_arg(args, int64_t);
 
 			if (known)
-				sqlite3_bind_int64(stmt, at, value);
+				rc = sqlite3_bind_int64(stmt, at, value);
 			else
-				sqlite3_bind_null(stmt, at);
+				rc = sqlite3_bind_null(stmt, at);
 			break;
 		}
 		case 'd':
-			sqlite3_bind_double(stmt, at, va_arg(args, double));
+			rc = sqlite3_bind_double(stmt, at, va_arg(args, double));
 			break;
 		case 's':
 			text = va_arg(args, const char *);
 			if (text)
-				sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
+				rc = sqlite3_bind_text(stmt, at, text, -1, SQLITE_TRANSIENT);
 			else
-				sqlite3_bind_null(stmt, at);
+				rc = sqlite3_bind_null(stmt, at);
 			break;
 		case 't':
 			text = va_arg(args, const char *);
-			text_value(stmt, at, text, va_arg(args, size_t));
+			rc = text_value(stmt, at, text, va_arg(args, size_t));
 			break;
 		default:
-			sqlite3_bind_null(stmt, at);
+			rc = sqlite3_bind_null(stmt, at);
 		}
 	}
 	va_end(args);
-	if (sqlite3_step(stmt) != SQLITE_DONE)
+	/* A value that could not be bound would be NULL. */
+	if (rc != SQLITE_OK || sqlite3_step(stmt) != SQLITE_DONE)
 		note_error(r);
 	sqlite3_reset(stmt);
 }
