@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One decision under one policy: what it flushes, what that ends, what stays behind. */
+/*
+ * One decision: what each policy flushes, what that ends, what stays behind. Policies that choose
+ * the same are carried out as one.
+ */
 #ifndef REPLAY_DECIDE_H
 #define REPLAY_DECIDE_H
 
@@ -22,8 +25,11 @@ enum staleness staleness_of(const struct tlb_event *event);
 
 bool page_point(unsigned int point);
 
-void decide_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
-		const struct place *at);
+void decide_all(struct engine *e, const struct tlb_event *event, const struct place *at);
+
+/* Learns what the policies do whatever the event is. Returns 0 or -ENOMEM. */
+int decide_init(struct engine *e);
+void decide_free(struct engine *e);
 
 /*
  * A decision about an address space of another shard. Of it all that is kept is what others may

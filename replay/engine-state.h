@@ -17,6 +17,9 @@
 
 #define FOREVER UINT64_MAX
 
+/* A set of policies is a word. */
+#define MAX_POLICIES 64
+
 /* So many buckets of time at most. */
 #define MAX_BUCKETS 1024
 
@@ -42,7 +45,7 @@ struct flush_note {
 /* A residence while exposures are being closed. */
 struct home {
 	const struct residence *residence; /* NULL: the CPU never had the mm */
-	uint32_t note;                     /* the one that was looked up last */
+	uint32_t note; /* the one that was looked up last, under whichever policy */
 };
 
 /* What an mm adds to struct policy_result.flush, once it ends. */
@@ -51,11 +54,26 @@ struct mm_row {
 	uint32_t key; /* see row_key() */
 };
 
+/*
+ * Records of exposures, nr of them, some of them over ("dead"). There are two lanes: one for
+ * policies that leave nothing at a fork, so that all of it is over now and then, and one for the
+ * others.
+ */
+#define LANES 2
+struct lane {
+	uint64_t *masks; /* the policies of each record again, for passes over all of them */
+	char *exposures;
+	uint32_t nr, max, dead;
+	bool permissions; /* some may end by a later change of permission */
+};
+
+#define ROW_CACHE 64
+
 struct mm {
 	char *residences;
 	uint32_t nr_residences, max_residences;
-	uint64_t born_seq;    /* ordinal of its first event */
-	bool older;           /* than the recording */
+	uint64_t born_seq; /* ordinal of its first event */
+	bool older;        /* than the recording */
 	uint32_t leaves, nr_leaves;
 	uint64_t pages;
 	uint64_t *loaded;     /* bitmap: CPUs that have it loaded */
@@ -64,22 +82,20 @@ struct mm {
 	bool accesses;        /* its accesses are recorded: what none shows is not held */
 	struct mm_row *rows;
 	uint32_t nr_rows, max_rows;
+	uint16_t row_cache[ROW_CACHE]; /* rows used last, by their keys */
+	struct lane lanes[LANES];
 	struct {
 		uint64_t flush_seq; /* all of it was flushed on every CPU */
 		uint64_t *holders;  /* CPUs that may hold entries of pages not flushed since... */
+		uint64_t last_note; /* ordinal of the latest flush note of any CPU; 0: none */
+		uint64_t notes_id;  /* the same for policies whose notes are the same */
 		bool holders_known; /* ...if it is up to date */
-		char *exposures;    /* records, nr of them, some of them over ("dead") */
-		uint32_t nr, max, dead;
-		uint32_t permissions; /* records that may end by a later change of permission */
-		uint32_t last_row;    /* of rows, that was counted in last */
 	} policy[];
 };
 
-/*
- * A stale entry of one page under one policy, on the CPUs whose bit is set; none is set: it is
- * over.
- */
+/* A stale entry of one page under some policies, on the CPUs whose bit is set. */
 struct exposure {
+	uint64_t policies; /* a bit for each; 0: it is over */
 	uint64_t start_ns, start_seq;
 	uint32_t leaf;
 	uint32_t next; /* older one of the same page, + 1 */
@@ -94,9 +110,9 @@ struct exposure {
 struct cpu {
 	uint32_t mm;
 	/*
-	 * Ordinals until which it may have had any mm loaded: any older than the recording, until it
-	 * first showed one; any at all, until it showed one after a loss (0: none was lost). FOREVER:
-	 * it has not yet.
+	 * Ordinals until which it may have had any mm loaded: any older than the recording, until
+	 * it first showed one; any at all, until it showed one after a loss (0: none was lost).
+	 * FOREVER: it has not yet.
 	 */
 	uint64_t hidden_until, lost_until;
 };
@@ -106,6 +122,28 @@ struct page_count {
 	uint64_t key; /* address | point << 3 | level */
 	uint64_t count;
 	uint32_t mm;
+};
+
+/*
+ * What a set of policies has in common: most policies do the same at most events, and leave the
+ * same entries behind. It is counted once for all of them, and added to each at the end.
+ */
+struct common {
+	uint64_t policies;
+	unsigned int id;              /* its place in engine.commons */
+	struct policy_result *result; /* of one policy alone: its own */
+	uint64_t least_row_ns;        /* of all of them... */
+	uint64_t rows_version;        /* ...when so many rows were kept */
+};
+
+/* So many sets at most; others are counted policy by policy. */
+#define MAX_COMMON 128
+
+/* A decision as a policy takes it, and what it depends on. Policies with the same are one. */
+struct choice {
+	struct policy_cell cell;
+	bool rewalks, breaks_first;
+	int64_t tick_ns; /* if something of it is deferred */
 };
 
 struct instance {
@@ -121,8 +159,10 @@ struct instance {
 	unsigned __int128 forever_start_sum;
 	uint64_t forever_first_ns;
 	uint64_t least_row_ns; /* result.rows has no room for shorter exposures */
-	bool asked_foreign;    /* its hook asked about another shard's entries... */
-	bool shard_unsure;     /* ...and can have made something of the answer */
+	/* What it does at points where that depends on its parameters alone. */
+	struct policy_cell plain[NR_POINTS][NR_LEVELS];
+	bool asked_foreign; /* its hook asked about another shard's entries... */
+	bool shard_unsure;  /* ...and can have made something of the answer */
 };
 
 struct engine {
@@ -131,9 +171,8 @@ struct engine {
 	unsigned int words;
 	uint64_t seq;
 	struct cpu *cpus;
-	uint64_t *lazy, *scratch, *stale, *holders, *view_set, *everyone, *covered,
-		*reached, *asked;
-	unsigned int asking; /* the policy whose hook runs */
+	uint64_t *lazy, *scratch, *stale, *holders, *view_set, *covered, *reached, *asked;
+	unsigned int asking;           /* the policy whose hook runs */
 	uint64_t hidden_end, lost_end; /* the latest of all CPUs */
 	struct mm **mms;
 	size_t nr_mms;
@@ -142,9 +181,35 @@ struct engine {
 	struct tlb *tlb;    /* what the evidence shows each CPU to hold; NULL: there is none */
 	struct home *homes; /* by CPU, of the mm that is being closed */
 	struct {
-		uint64_t from, to;     /* holds for exposures that began at ordinals [from, to) */
-		uint64_t *ran, *noted; /* see find_since() */
+		const struct mm *mm;
+		uint64_t seq;      /* of this mm, at this event... */
+		uint64_t from, to; /* ...holds for exposures that began at ordinals [from, to) */
+		uint64_t *ran;     /* see find_since() */
+		uint64_t noted;    /* policies */
+		bool homes;        /* homes are those of this mm */
 	} since;
+	struct common *commons[MAX_COMMON];
+	unsigned int nr_commons;
+	uint16_t common_slots[4 * MAX_COMMON]; /* by hash of the policies, + 1; 0: empty */
+	uint64_t rows_version;
+	uint64_t all_policies, lane_policies[LANES];
+	/* Policies that have a witness already; by level, those whose spurious faults nothing
+	 * fixes. */
+	uint64_t unsafe_seen, stuck_seen, unfixed[NR_LEVELS];
+	/* Sets of CPUs by policy: stale at a page; rid of what the decision is about. */
+	uint64_t *stale_sets, *covered_sets;
+	uint64_t leaving, leaving_later; /* policies that leave something at it; till their tick */
+	/* Policies that flush everywhere, here, or all of the mm everywhere, as the decision ends.
+	 */
+	uint64_t covering, covering_here, flushing;
+	/* By point and level: the policies that choose the same whatever the event, and who does
+	 * not. */
+	struct {
+		unsigned int nr;
+		uint64_t others;
+		struct choice *choices;
+		uint64_t *makers;
+	} plain[NR_POINTS][NR_LEVELS];
 	struct page_count *counts;
 	size_t counts_mask, nr_counts;
 	uint64_t time_start_ns, time_width_ns;
@@ -157,11 +222,24 @@ struct engine {
 	struct instance instances[];
 };
 
-static inline struct exposure *exposure_at(const struct engine *e, const struct mm *mm,
-					   unsigned int policy, uint32_t ref)
+/* A record's number, from 1, with its lane in the highest bit. 0: none. */
+#define LANE_SHIFT 31
+
+static inline uint32_t ref_in(unsigned int lane, uint32_t nr)
 {
-	return (struct exposure *)(mm->policy[policy].exposures +
-				   (size_t)(ref - 1) * e->exposure_size);
+	return lane << LANE_SHIFT | nr;
+}
+
+static inline uint32_t ref_nr(uint32_t ref)
+{
+	return ref & ~(UINT32_C(1) << LANE_SHIFT);
+}
+
+static inline struct exposure *exposure_at(const struct engine *e, const struct mm *mm,
+					   uint32_t ref)
+{
+	return (struct exposure *)(mm->lanes[ref >> LANE_SHIFT].exposures +
+				   (size_t)(ref_nr(ref) - 1) * e->exposure_size);
 }
 
 static inline struct residence *residence_at(const struct engine *e, const struct mm *mm,
@@ -238,10 +316,18 @@ static inline struct engine *engine_of(const struct policy_view *view)
 	return (struct engine *)((char *)(uintptr_t)view - offsetof(struct engine, view));
 }
 
-static inline struct page_policy *policy_of(const struct engine *e, uint32_t leaf,
-					    unsigned int slot, unsigned int policy)
+static inline struct page *page_of(const struct engine *e, uint32_t leaf, unsigned int slot)
 {
-	return &leaf_page(&e->pages, pages_leaf(&e->pages, leaf), slot)->policy[policy];
+	return leaf_page(&e->pages, pages_leaf(&e->pages, leaf), slot);
+}
+
+/* The lowest policy of *WHO, which it leaves. */
+static inline unsigned int take_policy(uint64_t *who)
+{
+	unsigned int policy = (unsigned int)__builtin_ctzll(*who);
+
+	*who &= *who - 1;
+	return policy;
 }
 
 static inline void add_bound(struct bound *to, const struct bound *more)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/common.h"
 #include "replay/decide.h"
 #include "replay/exposure.h"
 #include "replay/longest.h"
@@ -66,9 +67,27 @@ static int instance_init(struct engine *e, struct instance *in, const struct pol
 	return 0;
 }
 
+/* What of POLICY is known beforehand. */
+static void learn_policy(struct engine *e, unsigned int policy)
+{
+	const struct instance *in = &e->instances[policy];
+	const struct policy_action *fork = in->policy->table[POINT_FORK][LEVEL_MM].act;
+
+	e->all_policies |= UINT64_C(1) << policy;
+	e->lane_policies[fork->scope == SCOPE_NONE || fork->wait == WAIT_DEFERRED ||
+			 fork[1].wait == WAIT_DEFERRED] |= UINT64_C(1) << policy;
+	for (unsigned int level = 0; level < NR_LEVELS; level++)
+		if (!(in->policy->flags & POLICY_REWALKS) &&
+		    in->policy->table[POINT_SPURIOUS][level].act[0].scope == SCOPE_NONE)
+			e->unfixed[level] |= UINT64_C(1) << policy;
+}
+
 struct engine *engine_new(const struct engine_config *config)
 {
-	struct engine *e = calloc(1, sizeof(*e) + config->nr_policies * sizeof(e->instances[0]));
+	struct engine *e =
+		config->nr_policies <= MAX_POLICIES
+			? calloc(1, sizeof(*e) + config->nr_policies * sizeof(e->instances[0]))
+			: NULL;
 
 	if (!e)
 		return NULL;
@@ -89,7 +108,7 @@ struct engine *engine_new(const struct engine_config *config)
 			    config->nr_policies * sizeof(((struct residence *)NULL)->policy[0]);
 	e->homes = calloc(e->config.nr_cpus, sizeof(*e->homes));
 	e->cpus = calloc(e->config.nr_cpus, sizeof(*e->cpus));
-	e->lazy = calloc((size_t)e->words * 12, sizeof(uint64_t));
+	e->lazy = calloc((size_t)e->words * 10, sizeof(uint64_t));
 	e->counts_mask = (1u << 12) - 1;
 	e->counts = calloc(e->counts_mask + 1, sizeof(*e->counts));
 	pages_init(&e->pages, config->nr_policies);
@@ -98,18 +117,18 @@ struct engine *engine_new(const struct engine_config *config)
 		if (!e->tlb)
 			goto fail;
 	}
-	if (!e->cpus || !e->lazy || !e->counts || !e->homes)
+	e->stale_sets = calloc((size_t)e->words * config->nr_policies * 2 + 1, sizeof(uint64_t));
+	if (!e->cpus || !e->lazy || !e->counts || !e->homes || !e->stale_sets)
 		goto fail;
+	e->covered_sets = e->stale_sets + (size_t)e->words * config->nr_policies;
 	e->scratch = e->lazy + e->words;
 	e->stale = e->scratch + e->words;
 	e->holders = e->stale + e->words;
 	e->view_set = e->holders + e->words;
-	e->everyone = e->view_set + e->words;
-	e->covered = e->everyone + e->words;
+	e->covered = e->view_set + e->words;
 	e->reached = e->covered + e->words;
 	e->since.ran = e->reached + e->words;
-	e->since.noted = e->since.ran + e->words;
-	e->asked = e->since.noted + e->words;
+	e->asked = e->since.ran + e->words;
 	e->view.set = e->asked;
 	e->time_width_ns = 1000000;
 	e->hidden_end = FOREVER;
@@ -118,6 +137,12 @@ struct engine *engine_new(const struct engine_config *config)
 	for (unsigned int i = 0; i < config->nr_policies; i++)
 		if (instance_init(e, &e->instances[i], &config->policies[i]))
 			goto fail;
+	if (common_init(e))
+		goto fail;
+	for (unsigned int i = 0; i < config->nr_policies; i++)
+		learn_policy(e, i);
+	if (decide_init(e))
+		goto fail;
 	return e;
 fail:
 	engine_free(e);
@@ -147,6 +172,9 @@ void engine_free(struct engine *e)
 	free(e->lazy);
 	free(e->counts);
 	free(e->homes);
+	free(e->stale_sets);
+	common_free(e);
+	decide_free(e);
 	pages_free(&e->pages);
 	tlb_free(e->tlb);
 	free(e);
@@ -181,11 +209,9 @@ static void upgraded(struct engine *e, const struct tlb_event *event, const stru
 	if (event->point == POINT_COW)
 		return;
 	/* An entry that allowed too much allows what it should again. */
-	set_all(e, e->scratch, true);
-	for (unsigned int p = 0; p < e->config.nr_policies; p++)
-		if (at->mm->policy[p].permissions)
-			close_page(e, at->mm, p, page->policy[p].open, at->leaf, at->slot,
-				   e->scratch, true, ENDED_GONE, event->time_ns);
+	if (at->mm->lanes[0].permissions | at->mm->lanes[1].permissions)
+		close_page(e, at->mm, at->leaf, at->slot, e->all_policies, NULL, true, ENDED_GONE,
+			   event->time_ns);
 }
 
 static void on_decision_elsewhere(struct engine *e, const struct tlb_event *event)
@@ -271,13 +297,11 @@ static void on_decision(struct engine *e, const struct tlb_event *event)
 			for (unsigned int p = 0; p < e->config.nr_policies; p++)
 				spurious_maybe(e, p, event);
 		else if (!(event->flags & EVENT_REMOTE))
-			for (unsigned int p = 0; p < e->config.nr_policies; p++)
-				spurious_for(e, p, event, &at);
+			spurious_all(e, event, &at);
 		return;
 	}
 	at.bucket = tally_bucket(e, event->time_ns);
-	for (unsigned int p = 0; p < e->config.nr_policies; p++)
-		decide_for(e, p, event, &at);
+	decide_all(e, event, &at);
 
 	/* What the page table holds from now on. */
 	switch (event->point) {
@@ -366,12 +390,13 @@ static void hand_on_mm(struct engine *e, uint32_t number, struct mm *mm)
 
 			for (unsigned int p = 0; e->config.sink.stale && p < e->config.nr_policies;
 			     p++)
-				if (leaf_page(&e->pages, l, slot)->policy[p].stale)
+				if (page_stale(&e->pages, leaf_page(&e->pages, l, slot))[p])
 					e->config.sink.stale(
 						e->config.sink.context, p, number,
 						(l->number << LEAF_SHIFT | slot)
 							<< e->config.page_shift,
-						leaf_page(&e->pages, l, slot)->policy[p].stale);
+						page_stale(&e->pages,
+							   leaf_page(&e->pages, l, slot))[p]);
 			if (n && e->config.sink.page)
 				e->config.sink.page(
 					e->config.sink.context, number,
@@ -390,10 +415,10 @@ static void on_mm_end(struct engine *e, const struct tlb_event *event)
 	e->ended_mm = event->mm;
 	if (!mm)
 		return;
+	close_mm(e, mm, e->all_policies, ENDED_GONE, event->time_ns);
 	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
 		struct instance *in = &e->instances[p];
 
-		close_mm(e, mm, p, ENDED_GONE, event->time_ns);
 		if (in->state && in->policy->forget)
 			in->policy->forget(in->state, event->mm);
 	}
@@ -533,10 +558,10 @@ int engine_end(struct engine *e, uint64_t time_ns)
 
 		if (!mm)
 			continue;
-		for (unsigned int p = 0; p < e->config.nr_policies; p++)
-			close_mm(e, mm, p, ENDED_TRACE, time_ns);
+		close_mm(e, mm, e->all_policies, ENDED_TRACE, time_ns);
 		hand_on_mm(e, (uint32_t)i, mm);
 	}
+	common_add_up(e);
 	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
 		struct instance *in = &e->instances[p];
 		struct exposure_sum *sums[] = {&in->result.possible[STALE_UNSAFE][ENDED_TRACE],

@@ -16,10 +16,11 @@
  * order; nanoseconds are only for lengths. A CPU that has an mm loaded holds it "until" the end of
  * time.
  *
- * An open exposure is a record per page and policy with a bit per CPU. The records of one mm and
- * policy lie in one array in the order in which they were opened, so that a flush of everything,
- * which is how most of them end, is one pass over it. A page knows the newest of its own; a number
- * that no longer leads to a record of that page is out of date and means none.
+ * An open exposure is a record per page with a bit per CPU and a bit per policy: most policies that
+ * leave something leave the same. Where they part, the record is split. The records of one mm lie
+ *in one array, nearly in the order in which they were opened, so that a flush of everything, which
+ *is how most of them end, is one pass over it. A page knows the newest of its own; a number that no
+ * longer leads to a record of that page is out of date and means none.
  *
  * A flush of everything on one CPU (a switch on x86) does not walk the records: it is noted with
  * the CPU, and a record that is closed later looks up whether, and when, its CPU had been flushed
@@ -29,6 +30,8 @@
 
 #include <stdlib.h>
 
+#include "replay/common.h"
+#include "replay/hash.h"
 #include "replay/longest.h"
 #include "replay/residency.h"
 
@@ -36,58 +39,103 @@
 #define MAX_NOTES 4096
 
 /* Drops the records that are over; the others keep their order. */
-static void compact(struct engine *e, struct mm *mm, unsigned int policy)
+static void compact(struct engine *e, struct mm *mm, unsigned int lane)
 {
-	uint32_t nr = mm->policy[policy].nr, kept = 0;
+	struct lane *l = &mm->lanes[lane];
+	uint32_t nr = l->nr, kept = 0;
 
-	for (uint32_t ref = 1; ref <= nr; ref++) {
-		const struct exposure *x = exposure_at(e, mm, policy, ref);
+	for (uint32_t i = 1; i <= nr; i++) {
+		const struct exposure *x = exposure_at(e, mm, ref_in(lane, i));
 
-		policy_of(e, x->leaf, x->slot, policy)->open = 0;
+		page_of(e, x->leaf, x->slot)->open[lane] = 0;
 	}
-	for (uint32_t ref = 1; ref <= nr; ref++) {
-		struct exposure *x = exposure_at(e, mm, policy, ref);
+	for (uint32_t i = 1; i <= nr; i++) {
+		struct exposure *x = exposure_at(e, mm, ref_in(lane, i));
 
-		if (!alive(e, x))
+		if (!x->policies)
 			continue;
-		struct exposure *to = exposure_at(e, mm, policy, ++kept);
+		struct exposure *to = exposure_at(e, mm, ref_in(lane, ++kept));
 		if (to != x)
 			memcpy(to, x, e->exposure_size);
-		struct page_policy *p = policy_of(e, to->leaf, to->slot, policy);
-		to->next = p->open;
-		p->open = kept;
+		l->masks[kept - 1] = to->policies;
+		struct page *page = page_of(e, to->leaf, to->slot);
+		to->next = page->open[lane];
+		page->open[lane] = ref_in(lane, kept);
 	}
-	mm->policy[policy].nr = kept;
-	mm->policy[policy].dead = 0;
+	l->nr = kept;
+	l->dead = 0;
 }
 
-struct exposure *exposure_new(struct engine *e, struct mm *mm, unsigned int policy)
+static void set_policies(struct mm *mm, uint32_t ref, struct exposure *x, uint64_t who)
 {
-	if (mm->policy[policy].nr == mm->policy[policy].max &&
-	    mm->policy[policy].dead * 2 > mm->policy[policy].nr)
-		compact(e, mm, policy);
-	if (mm->policy[policy].nr == mm->policy[policy].max) {
-		uint32_t max = mm->policy[policy].max ? mm->policy[policy].max * 2 : 64;
-		char *more = realloc(mm->policy[policy].exposures, (size_t)max * e->exposure_size);
+	x->policies = mm->lanes[ref >> LANE_SHIFT].masks[ref_nr(ref) - 1] = who;
+}
 
-		if (!more) {
+/* Appends a record; the others stay where they are by number, not by address. 0: no memory. */
+static uint32_t append(struct engine *e, struct mm *mm, unsigned int lane)
+{
+	struct lane *l = &mm->lanes[lane];
+
+	if (l->nr == l->max) {
+		uint32_t max = l->max ? l->max * 2 : 64;
+		uint64_t *masks = realloc(l->masks, max * sizeof(*masks));
+		char *more = realloc(l->exposures, (size_t)max * e->exposure_size);
+
+		if (masks)
+			l->masks = masks;
+		if (more)
+			l->exposures = more;
+		if (!masks || !more) {
 			e->failed = true;
-			return NULL;
+			return 0;
 		}
-		mm->policy[policy].exposures = more;
-		mm->policy[policy].max = max;
+		l->max = max;
 	}
-	return exposure_at(e, mm, policy, ++mm->policy[policy].nr);
+	return ref_in(lane, ++l->nr);
 }
 
-void find_homes(struct engine *e, const struct mm *mm)
+struct exposure *exposure_new(struct engine *e, struct mm *mm, uint64_t who, uint32_t leaf,
+			      unsigned int slot)
 {
+	unsigned int lane = lane_of(e, who);
+	struct lane *l = &mm->lanes[lane];
+	uint32_t *head = &page_of(e, leaf, slot)->open[lane], ref;
+	struct exposure *x;
+
+	/* One of the page's own that is over: so a page has no more than it once needed. */
+	ref = *head = open_of(e, mm, *head, leaf, slot);
+	while (ref && l->masks[ref_nr(ref) - 1])
+		ref = exposure_at(e, mm, ref)->next;
+	if (ref) {
+		l->dead--;
+		x = exposure_at(e, mm, ref);
+		set_policies(mm, ref, x, who);
+		return x;
+	}
+	if (l->nr == l->max && l->dead * 2 > l->nr)
+		compact(e, mm, lane);
+	ref = append(e, mm, lane);
+	if (!ref)
+		return NULL;
+	x = exposure_at(e, mm, ref);
+	set_policies(mm, ref, x, who);
+	x->leaf = leaf;
+	x->slot = (uint8_t)slot;
+	x->next = *head;
+	*head = ref;
+	return x;
+}
+
+/* Looks up what each CPU did with MM. */
+static void find_homes(struct engine *e, const struct mm *mm)
+{
+	if (e->since.homes)
+		return;
 	for (unsigned int cpu = 0; cpu < e->config.nr_cpus; cpu++)
 		e->homes[cpu] = (struct home){0};
 	for (uint32_t i = 0; i < mm->nr_residences; i++)
 		e->homes[residence_at(e, mm, i)->cpu].residence = residence_at(e, mm, i);
-	e->since.from = 1;
-	e->since.to = 0;
+	e->since.homes = true;
 }
 
 /* Whether CHANGE came after SEQ; the same answer holds for all ordinals in [*FROM, *TO). */
@@ -104,24 +152,24 @@ static inline bool since_then(uint64_t seq, uint64_t change, uint64_t *from, uin
 }
 
 /*
- * Which CPUs ran MM after ordinal SEQ, or may have, and which were flushed as a whole after it.
- * Both change at a few ordinals only, so that one answer serves a run of exposures.
+ * Which CPUs ran MM after ordinal SEQ, or may have, and under which policies a CPU was flushed as a
+ * whole after it. Both change at a few ordinals only, so that one answer serves a run of exposures.
  */
-static void find_since(struct engine *e, const struct mm *mm, unsigned int policy, uint64_t seq)
+static void find_since(struct engine *e, const struct mm *mm, uint64_t seq)
 {
 	uint64_t from = 0, to = FOREVER;
 
 	set_all(e, e->since.ran, false);
-	set_all(e, e->since.noted, false);
+	e->since.noted = 0;
 	for (uint32_t i = 0; i < mm->nr_residences; i++) {
 		const struct residence *r = residence_at(e, mm, i);
-		uint32_t nr = r->policy[policy].nr_notes;
 
 		if (since_then(seq, r->ran_until, &from, &to))
 			set_bit(e->since.ran, r->cpu, true);
-		if (since_then(seq, nr ? r->policy[policy].notes[nr - 1].seq : 0, &from, &to))
-			set_bit(e->since.noted, r->cpu, true);
 	}
+	for (unsigned int p = 0; p < e->config.nr_policies; p++)
+		if (since_then(seq, mm->policy[p].last_note, &from, &to))
+			e->since.noted |= UINT64_C(1) << p;
 	/* A CPU of which nothing is known may have run it, whatever it ran before. */
 	if (blind_end(e, mm) <= seq) {
 		since_then(seq, blind_end(e, mm), &from, &to);
@@ -132,6 +180,19 @@ static void find_since(struct engine *e, const struct mm *mm, unsigned int polic
 	}
 	e->since.from = from;
 	e->since.to = to;
+}
+
+/* Makes E->SINCE that of an exposure of MM that began at SEQ. */
+static inline void need_since(struct engine *e, const struct mm *mm, uint64_t seq)
+{
+	if (e->since.mm != mm || e->since.seq != e->seq) {
+		e->since.mm = mm;
+		e->since.seq = e->seq;
+		e->since.homes = false;
+	} else if (seq >= e->since.from && seq < e->since.to) {
+		return;
+	}
+	find_since(e, mm, seq);
 }
 
 /* The first flush of everything on the CPU of HOME after ordinal SEQ, or NULL. */
@@ -149,7 +210,8 @@ static const struct flush_note *flush_after(struct home *home, unsigned int poli
 	/*
 	 * Exposures are closed in the order in which they began: mostly it is the same one again.
 	 */
-	if (notes[home->note].seq > seq && (!home->note || notes[home->note - 1].seq <= seq))
+	if (home->note < high && notes[home->note].seq > seq &&
+	    (!home->note || notes[home->note - 1].seq <= seq))
 		return &notes[home->note];
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
@@ -238,9 +300,10 @@ static inline void gather(const struct engine *e, const struct mm *mm, const str
 static void offer_row(struct engine *e, unsigned int policy, const struct exposure *x,
 		      unsigned int cpu, enum ended ended, uint64_t ns)
 {
-	struct policy_result *r = &e->instances[policy].result;
+	struct instance *in = &e->instances[policy];
+	struct policy_result *r = &in->result;
 	const struct leaf *leaf = pages_leaf(&e->pages, x->leaf);
-	uint64_t page = leaf->number << LEAF_SHIFT | x->slot;
+	uint64_t page = leaf->number << LEAF_SHIFT | x->slot, least = in->least_row_ns;
 
 	longest_keep(e, r,
 		     &(struct exposure_row){.start_ns = x->start_ns,
@@ -251,22 +314,20 @@ static void offer_row(struct engine *e, unsigned int policy, const struct exposu
 					    .kind = x->kind,
 					    .ended = (uint8_t)ended});
 	if (r->nr_rows == e->config.max_rows && r->nr_rows)
-		e->instances[policy].least_row_ns = r->rows[0].end_ns - r->rows[0].start_ns;
-}
-
-static bool row_wanted(const struct engine *e, unsigned int policy, uint64_t ns)
-{
-	return ns >= e->instances[policy].least_row_ns;
+		in->least_row_ns = r->rows[0].end_ns - r->rows[0].start_ns;
+	e->rows_version += in->least_row_ns != least;
 }
 
 /* A deferred flush is carried out by the next tick at the latest: NS is no longer than that. */
-static uint64_t cap_deferred(const struct engine *e, unsigned int policy, const struct exposure *x,
-			     uint64_t ns, enum ended *ended)
+static uint64_t cap_deferred(const struct engine *e, const struct exposure *x, uint64_t ns,
+			     enum ended *ended)
 {
-	uint64_t tick = (uint64_t)e->instances[policy].tick_ns, left;
+	uint64_t tick, left;
 
-	if (!x->deferred || !tick)
+	if (!x->deferred)
 		return ns;
+	/* All policies of a deferred record have the same. */
+	tick = (uint64_t)e->instances[__builtin_ctzll(x->policies)].tick_ns;
 	left = tick - x->start_ns % tick;
 	if (ns < left)
 		return ns;
@@ -274,115 +335,226 @@ static uint64_t cap_deferred(const struct engine *e, unsigned int policy, const 
 	return left;
 }
 
-/*
- * The entry of X on CPU is stale no more since TIME_NS, or since the flush noted before. Returns
- * true if it was counted here, false if it is left to be counted with others.
- */
-static bool close_on(struct engine *e, const struct mm *mm, unsigned int policy,
-		     const struct exposure *x, unsigned int cpu, enum ended ended, uint64_t ns,
-		     bool wanted)
+/* The CPUs of X in word W that are in SET (NULL: all). */
+static inline uint64_t closing_cpus(const struct exposure *x, const uint64_t *set, unsigned int w)
 {
-	uint64_t here = UINT64_C(1) << (cpu % 64);
-	struct closing c = {0};
-	struct policy_result *r = &e->instances[policy].result;
-	const struct flush_note *note = flush_after(&e->homes[cpu], policy, x->start_seq);
+	return set ? x->cpus[w] & set[w] : x->cpus[w];
+}
 
-	if (!note) {
-		if (wanted)
-			offer_row(e, policy, x, cpu, ended, ns);
-		return false;
+static void offer_rows(struct engine *e, unsigned int policy, const struct exposure *x,
+		       const uint64_t *cpus, unsigned int n, enum ended ended, uint64_t ns)
+{
+	if (ns < e->instances[policy].least_row_ns) {
+		e->instances[policy].result.rows_left_out += n;
+		return;
 	}
-	uint64_t less = note->time_ns > x->start_ns ? note->time_ns - x->start_ns : 0;
+	for (unsigned int w = 0; w < e->words; w++)
+		for (uint64_t bits = cpus[w]; bits; bits &= bits - 1)
+			offer_row(e, policy, x, w * 64 + (unsigned int)__builtin_ctzll(bits), ended,
+				  ns);
+}
 
-	ended = ENDED_FLUSH;
-	less = cap_deferred(e, policy, x, less, &ended);
-	gather(e, mm, x, cpu / 64, here, note->ran_until > x->start_seq ? here : 0, &c);
-	count_closed(r, x, ended, &c, less);
-	if (row_wanted(e, policy, less))
-		offer_row(e, policy, x, cpu, ended, less);
-	else
-		r->rows_left_out++;
+/* Counts C, entries of X on CPUS, as over, NS after they began, under WHO. */
+static inline void count_closing(struct engine *e, const struct exposure *x, uint64_t who,
+				 const uint64_t *cpus, const struct closing *c, enum ended ended,
+				 uint64_t ns)
+{
+	while (who) {
+		struct common *common = common_take(e, &who);
+
+		count_closed(common->result, x, ended, c, ns);
+		if (ns < common_least_row(e, common)) {
+			common->result->rows_left_out += c->n;
+			continue;
+		}
+		for (uint64_t rest = common->policies; rest;)
+			offer_rows(e, take_policy(&rest), x, cpus, c->n, ended, ns);
+	}
+}
+
+static inline void count_for(struct engine *e, const struct mm *mm, const struct exposure *x,
+			     uint64_t who, const uint64_t *cpus, enum ended ended, uint64_t ns)
+{
+	struct closing c = {0};
+
+	for (unsigned int w = 0; w < e->words; w++)
+		gather(e, mm, x, w, cpus[w], e->since.ran[w], &c);
+	if (c.n)
+		count_closing(e, x, who, cpus, &c, ended, ns);
+}
+
+/*
+ * The entry of X on CPU is stale no more since the flush that was noted there, if one was. WHO have
+ * the same notes. Returns true if it was counted here, false if it is left to be counted with
+ * others.
+ */
+static bool close_noted(struct engine *e, const struct mm *mm, const struct exposure *x,
+			uint64_t who, unsigned int cpu)
+{
+	const struct flush_note *note =
+		flush_after(&e->homes[cpu], (unsigned int)__builtin_ctzll(who), x->start_seq);
+	uint64_t one[e->words], less;
+	enum ended ended = ENDED_GONE;
+	struct closing c = {0};
+
+	if (!note)
+		return false;
+	less = note->time_ns > x->start_ns ? note->time_ns - x->start_ns : 0;
+	less = cap_deferred(e, x, less, &ended);
+	if (ended == ENDED_FLUSH && x->kind != STALE_BENIGN)
+		return false; /* a tick had swept it before */
+	set_all(e, one, false);
+	set_bit(one, cpu, true);
+	gather(e, mm, x, cpu / 64, one[cpu / 64],
+	       note->ran_until > x->start_seq ? one[cpu / 64] : 0, &c);
+	count_closing(e, x, who, one, &c, ENDED_FLUSH, less);
 	return true;
 }
 
-void exposure_close(struct engine *e, struct mm *mm, unsigned int policy, struct exposure *x,
+/* The same for policies under which a CPU was flushed as a whole since: CPU by CPU. */
+static void count_noted(struct engine *e, const struct mm *mm, const struct exposure *x,
+			uint64_t who, const uint64_t *cpus, enum ended ended, uint64_t ns)
+{
+	uint64_t left[e->words];
+
+	find_homes(e, mm);
+	while (who) {
+		uint64_t same = who & -who, rest = who & (who - 1);
+		uint64_t id = mm->policy[__builtin_ctzll(who)].notes_id;
+
+		while (rest && !e->tlb) {
+			uint64_t bit_of = rest & -rest;
+
+			if (mm->policy[take_policy(&rest)].notes_id == id)
+				same |= bit_of;
+		}
+		for (unsigned int w = 0; w < e->words; w++) {
+			left[w] = cpus[w];
+			for (uint64_t bits = left[w]; bits; bits &= bits - 1)
+				if (close_noted(e, mm, x, same,
+						w * 64 + (unsigned int)__builtin_ctzll(bits)))
+					left[w] &= ~(bits & -bits);
+		}
+		count_for(e, mm, x, same, left, ended, ns);
+		who &= ~same;
+	}
+}
+
+/* Takes the CPUs of SET from record REF, for WHO; it is split if other policies keep them. */
+static void take_cpus(struct engine *e, struct mm *mm, uint32_t ref, uint64_t who,
+		      const uint64_t *set)
+{
+	struct exposure *x = exposure_at(e, mm, ref);
+	uint64_t rest = 0;
+
+	for (unsigned int w = 0; set && w < e->words; w++)
+		rest |= x->cpus[w] & ~set[w];
+	if (rest && x->policies != who) {
+		uint32_t split = append(e, mm, ref >> LANE_SHIFT);
+
+		if (!split)
+			return;
+		struct exposure *other = exposure_at(e, mm, split);
+		x = exposure_at(e, mm, ref); /* it may have moved */
+		memcpy(other, x, e->exposure_size);
+		set_policies(mm, split, other, x->policies & ~who);
+		set_policies(mm, ref, x, who);
+		x->next = split;
+	}
+	if (rest) {
+		for (unsigned int w = 0; w < e->words; w++)
+			x->cpus[w] &= ~set[w];
+	} else {
+		set_policies(mm, ref, x, x->policies & ~who);
+		mm->lanes[ref >> LANE_SHIFT].dead += !x->policies;
+	}
+}
+
+void exposure_close(struct engine *e, struct mm *mm, uint32_t ref, uint64_t who,
 		    const uint64_t *set, enum ended ended, uint64_t time_ns)
 {
-	struct policy_result *r = &e->instances[policy].result;
-	uint64_t ns = time_ns > x->start_ns ? time_ns - x->start_ns : 0;
-	uint64_t rest = 0, hit = 0;
-	struct closing c = {0};
-	bool wanted;
+	const struct exposure *x = exposure_at(e, mm, ref);
+	uint64_t ns = time_ns > x->start_ns ? time_ns - x->start_ns : 0, hit = 0;
+	uint64_t cpus[e->words], noted;
 
-	ns = cap_deferred(e, policy, x, ns, &ended);
-	wanted = row_wanted(e, policy, ns);
-	if (x->start_seq < e->since.from || x->start_seq >= e->since.to)
-		find_since(e, mm, policy, x->start_seq);
-	for (unsigned int w = 0; w < e->words; w++) {
-		uint64_t bits = x->cpus[w] & set[w],
-			 one_by_one = wanted ? bits : bits & e->since.noted[w];
-
-		hit |= bits;
-		x->cpus[w] &= ~set[w];
-		rest |= x->cpus[w];
-		for (; one_by_one; one_by_one &= one_by_one - 1) {
-			unsigned int cpu = w * 64 + (unsigned int)__builtin_ctzll(one_by_one);
-
-			if (close_on(e, mm, policy, x, cpu, ended, ns, wanted))
-				bits &= ~(one_by_one & -one_by_one);
-		}
-		gather(e, mm, x, w, bits, e->since.ran[w], &c);
-	}
-	if (!hit)
+	who &= x->policies;
+	for (unsigned int w = 0; w < e->words; w++)
+		hit |= cpus[w] = closing_cpus(x, set, w);
+	if (!who || !hit)
 		return;
-	mm->policy[policy].dead += !rest;
-	if (!c.n)
-		return;
-	count_closed(r, x, ended, &c, ns);
-	if (!wanted)
-		r->rows_left_out += c.n;
+	ns = cap_deferred(e, x, ns, &ended);
+	need_since(e, mm, x->start_seq);
+	noted = who & e->since.noted;
+	if (who & ~noted)
+		count_for(e, mm, x, who & ~noted, cpus, ended, ns);
+	if (noted)
+		count_noted(e, mm, x, noted, cpus, ended, ns);
+	take_cpus(e, mm, ref, who, set);
 }
 
-void close_page(struct engine *e, struct mm *mm, unsigned int policy, uint32_t open, uint32_t leaf,
-		unsigned int slot, const uint64_t *set, bool only_permission, enum ended ended,
-		uint64_t time_ns)
+/* The same in one lane. */
+static void close_list(struct engine *e, struct mm *mm, uint32_t head, uint64_t who,
+		       const uint64_t *set, bool only_permission, enum ended ended,
+		       uint64_t time_ns)
 {
-	uint32_t ref = open_of(e, mm, policy, open, leaf, slot);
+	for (uint32_t ref = head, next; ref; ref = next) {
+		const struct exposure *x = exposure_at(e, mm, ref);
 
-	if (ref)
-		find_homes(e, mm);
-	for (; ref; ref = exposure_at(e, mm, policy, ref)->next) {
-		struct exposure *x = exposure_at(e, mm, policy, ref);
-
-		if (!only_permission || (x->permission && x->kind == STALE_UNSAFE))
-			exposure_close(e, mm, policy, x, set, ended, time_ns);
+		next = x->next;
+		if (x->policies & who &&
+		    (!only_permission || (x->permission && x->kind == STALE_UNSAFE)))
+			exposure_close(e, mm, ref, who, set, ended, time_ns);
 	}
 }
 
-static void close_records(struct engine *e, struct mm *mm, unsigned int policy, const uint64_t *set,
+void close_page(struct engine *e, struct mm *mm, uint32_t leaf, unsigned int slot, uint64_t who,
+		const uint64_t *set, bool only_permission, enum ended ended, uint64_t time_ns)
+{
+	struct page *page = page_of(e, leaf, slot);
+
+	for (unsigned int lane = 0; lane < LANES; lane++) {
+		uint32_t *head = &page->open[lane];
+
+		if (!*head || !(who & e->lane_policies[lane]) ||
+		    (only_permission && !mm->lanes[lane].permissions))
+			continue;
+		*head = open_of(e, mm, *head, leaf, slot);
+		close_list(e, mm, *head, who, set, only_permission, ended, time_ns);
+	}
+}
+
+static void close_records(struct engine *e, struct mm *mm, uint64_t who, const uint64_t *set,
 			  enum ended ended, uint64_t time_ns)
 {
-	struct exposure *x = (struct exposure *)mm->policy[policy].exposures;
+	for (unsigned int lane = 0; lane < LANES; lane++) {
+		struct lane *l = &mm->lanes[lane];
 
-	if (!mm->policy[policy].nr)
-		return;
-	find_homes(e, mm);
-	for (uint32_t n = mm->policy[policy].nr; n; n--) {
-		exposure_close(e, mm, policy, x, set, ended, time_ns);
-		x = (struct exposure *)((char *)x + e->exposure_size);
+		if (!l->nr || !(who & e->lane_policies[lane]))
+			continue;
+		/* What splits is appended, and has been dealt with. */
+		for (uint32_t i = 1, nr = l->nr; i <= nr; i++)
+			if (l->masks[i - 1] & who)
+				exposure_close(e, mm, ref_in(lane, i), who, set, ended, time_ns);
+		if (l->dead == l->nr)
+			l->nr = l->dead = 0, l->permissions = false;
+		else if (l->dead > 64 && l->dead * 2 > l->nr)
+			compact(e, mm, lane);
 	}
-	if (mm->policy[policy].dead == mm->policy[policy].nr)
-		mm->policy[policy].nr = mm->policy[policy].dead = mm->policy[policy].permissions =
-			0;
 }
 
-void close_mm(struct engine *e, struct mm *mm, unsigned int policy, enum ended ended,
-	      uint64_t time_ns)
+void close_mm(struct engine *e, struct mm *mm, uint64_t who, enum ended ended, uint64_t time_ns)
 {
-	set_all(e, e->everyone, true);
-	close_records(e, mm, policy, e->everyone, ended, time_ns);
-	for (uint32_t i = 0; i < mm->nr_residences; i++)
-		residence_at(e, mm, i)->policy[policy].nr_notes = 0;
+	close_records(e, mm, who, NULL, ended, time_ns);
+	for (uint64_t rest = who; rest;) {
+		unsigned int policy = take_policy(&rest);
+
+		if (!mm->policy[policy].last_note)
+			continue;
+		mm->policy[policy].last_note = mm->policy[policy].notes_id = 0;
+		for (uint32_t i = 0; i < mm->nr_residences; i++)
+			residence_at(e, mm, i)->policy[policy].nr_notes = 0;
+	}
+	e->since.mm = NULL;
 }
 
 void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, struct residence *r,
@@ -392,13 +564,16 @@ void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, struct re
 
 	r->policy[policy].flush_seq = e->seq;
 	mm->policy[policy].holders_known = false;
-	if (!mm->policy[policy].nr)
+	e->since.mm = NULL;
+	if (!mm->lanes[lane_of(e, UINT64_C(1) << policy)].nr)
 		return;
 	if (r->policy[policy].nr_notes == MAX_NOTES) {
 		set_all(e, here, false);
 		set_bit(here, r->cpu, true);
-		close_records(e, mm, policy, here, ENDED_FLUSH, time_ns);
+		close_records(e, mm, UINT64_C(1) << policy, here, ENDED_FLUSH, time_ns);
 		r->policy[policy].nr_notes = 0;
+		mm->policy[policy].notes_id =
+			hash_mix(~mm->policy[policy].notes_id ^ r->cpu, e->seq);
 		return;
 	}
 	if (r->policy[policy].nr_notes == r->policy[policy].max_notes) {
@@ -412,6 +587,8 @@ void flush_mm_on(struct engine *e, struct mm *mm, unsigned int policy, struct re
 		r->policy[policy].notes = more;
 		r->policy[policy].max_notes = max;
 	}
+	mm->policy[policy].last_note = e->seq;
+	mm->policy[policy].notes_id = hash_mix(mm->policy[policy].notes_id ^ r->cpu, e->seq);
 	uint64_t blind = blind_until(e, mm, r->cpu);
 	r->policy[policy].notes[r->policy[policy].nr_notes++] =
 		(struct flush_note){.seq = e->seq,

@@ -13,7 +13,8 @@
 void pages_init(struct pages *p, unsigned int nr_policies)
 {
 	*p = (struct pages){.nr_policies = nr_policies, .free = NO_LEAF};
-	p->page_size = sizeof(struct page) + nr_policies * sizeof(struct page_policy);
+	p->page_size = sizeof(struct page) + nr_policies * (sizeof(uint64_t) + sizeof(uint32_t));
+	p->page_size = (p->page_size + 7) & ~(size_t)7;
 	p->leaf_size = (LEAF_HEADER + LEAF_PAGES * p->page_size + 63) & ~(size_t)63;
 }
 

@@ -14,18 +14,16 @@
 #define LEAF_PAGES (1u << LEAF_SHIFT)
 #define NO_LEAF    UINT32_MAX
 
-/* Per page and policy. */
-struct page_policy {
-	uint64_t flush_seq; /* when all CPUs were last rid of it (event ordinal); 0: never seen */
-	uint32_t stale;     /* entries of it that were left behind, over all CPUs */
-	uint32_t open;      /* newest exposure of it + 1; may be out of date, see exposure.c */
-};
-
-/* One page; with three policies, one cache line. */
+/* One page; with three policies, less than a cache line. */
 struct page {
 	uint64_t upgrade_ns; /* when its last write upgrade was complete; 0: none seen */
 	uint64_t reuses;     /* wp reuses by PTE, the point that is reached most */
-	struct page_policy policy[];
+	uint32_t open[2];    /* its newest exposures; may be out of date, see exposure.c */
+	/*
+	 * By policy: when all CPUs were last rid of it (event ordinal); 0: never seen. Behind these,
+	 * as uint32_t: entries of it that were left behind, over all CPUs.
+	 */
+	uint64_t flush_seq[];
 };
 
 /* 16 pages that lie together; they follow the leaf at LEAF_HEADER. */
@@ -68,6 +66,11 @@ static inline struct leaf *pages_leaf(const struct pages *p, uint32_t leaf)
 static inline struct page *leaf_page(const struct pages *p, struct leaf *leaf, unsigned int slot)
 {
 	return (struct page *)((char *)leaf + LEAF_HEADER + slot * p->page_size);
+}
+
+static inline uint32_t *page_stale(const struct pages *p, struct page *page)
+{
+	return (uint32_t *)(page->flush_seq + p->nr_policies);
 }
 
 /* The leaf of page PAGE (number) of MM; NO_LEAF if there is none. */

@@ -27,7 +27,7 @@
 #include "schema/terms.h"
 
 /* Another number whenever what this header or those in replay/policies/ declare changes. */
-#define POLICY_API 1
+#define POLICY_API 2
 
 /*
  * The symbol that a policy built as a shared object exports: const struct policy tlbreplay_policy.
@@ -123,6 +123,11 @@ struct policy {
 	unsigned int flags;     /* POLICY_* */
 	/* POINT_BIT()s at which decide() may flush where the table is empty */
 	uint32_t hooked;
+	/*
+	 * POINT_BIT()s at which what decide() does depends on its parameters, the point and the level
+	 * alone: it is called once for all there.
+	 */
+	uint32_t plain;
 	/* its own; the engine adds share and write_share; may be NULL */
 	const struct param *params;
 	size_t params_size;     /* bytes of the struct that PARAMS describes */

@@ -49,8 +49,11 @@ void mm_state_free(const struct engine *e, struct mm *mm)
 {
 	if (!mm)
 		return;
+	for (unsigned int lane = 0; lane < LANES; lane++) {
+		free(mm->lanes[lane].exposures);
+		free(mm->lanes[lane].masks);
+	}
 	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
-		free(mm->policy[p].exposures);
 		for (uint32_t i = 0; i < mm->nr_residences; i++)
 			free(residence_at(e, mm, i)->policy[p].notes);
 	}
@@ -203,8 +206,6 @@ const uint64_t *residency_holders(const struct policy_view *view, uint32_t numbe
 		return e->view_set;
 	}
 	if (leaf != NO_LEAF)
-		seq = leaf_page(&e->pages, pages_leaf(&e->pages, leaf), page & (LEAF_PAGES - 1))
-			      ->policy[e->asking]
-			      .flush_seq;
+		seq = page_of(e, leaf, page & (LEAF_PAGES - 1))->flush_seq[e->asking];
 	return find_candidates(e, mm, e->asking, seq);
 }

@@ -26,8 +26,8 @@ void residency_lost(struct engine *e, unsigned int cpu);
 void residency_shown(struct engine *e, unsigned int cpu);
 
 /*
- * The ordinal until which CPU may have had MM loaded, and run it, without that anything shows it. 0:
- * at no time; FOREVER: it may have it now.
+ * The ordinal until which CPU may have had MM loaded, and run it, without that anything shows it.
+ * 0: at no time; FOREVER: it may have it now.
  */
 static inline uint64_t blind_until(const struct engine *e, const struct mm *mm, unsigned int cpu)
 {

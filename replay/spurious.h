@@ -6,12 +6,11 @@
 #include "replay/decide.h"
 
 /*
- * A recorded spurious fault. Under a policy that left the entry behind it happens again; under one
- * that had flushed it, it does not, unless the fault was on its way before the upgrade was
- * complete.
+ * A recorded spurious fault, under all policies. Under one that left the entry behind it happens
+ * again; under one that had flushed it, it does not, unless the fault was on its way before the
+ * upgrade was complete.
  */
-void spurious_for(struct engine *e, unsigned int policy, const struct tlb_event *event,
-		  const struct place *at);
+void spurious_all(struct engine *e, const struct tlb_event *event, const struct place *at);
 
 /* A fault that may have been a spurious one. */
 void spurious_maybe(struct engine *e, unsigned int policy, const struct tlb_event *event);

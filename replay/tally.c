@@ -76,8 +76,8 @@ size_t tally_bucket(struct engine *e, uint64_t time_ns)
 	if (time_ns < e->time_start_ns)
 		return 0;
 	while ((time_ns - e->time_start_ns) / e->time_width_ns >= MAX_BUCKETS) {
-		for (unsigned int p = 0; p < e->config.nr_policies; p++) {
-			struct policy_result *r = &e->instances[p].result;
+		for (unsigned int p = 0; p < e->nr_commons; p++) {
+			struct policy_result *r = e->commons[p]->result;
 
 			for (size_t i = 0; i < MAX_BUCKETS / 2; i++) {
 				struct time_bucket sum = r->buckets[2 * i];
@@ -99,16 +99,17 @@ size_t tally_bucket(struct engine *e, uint64_t time_ns)
 	return e->bucket;
 }
 
-struct mm_row *tally_row(struct engine *e, struct mm *mm, unsigned int policy, uint32_t key)
+struct mm_row *tally_row(struct engine *e, struct mm *mm, unsigned int hash, uint32_t key)
 {
 	for (uint32_t i = 0; i < mm->nr_rows; i++)
 		if (mm->rows[i].key == key) {
-			mm->policy[policy].last_row = i;
+			mm->row_cache[hash] = (uint16_t)i;
 			return &mm->rows[i];
 		}
 	if (mm->nr_rows == mm->max_rows) {
 		uint32_t max = mm->max_rows ? mm->max_rows * 2 : 8;
-		struct mm_row *more = realloc(mm->rows, max * sizeof(*more));
+		struct mm_row *more =
+			max <= UINT16_MAX + 1 ? realloc(mm->rows, max * sizeof(*more)) : NULL;
 
 		if (!more) {
 			e->failed = true;
@@ -117,32 +118,47 @@ struct mm_row *tally_row(struct engine *e, struct mm *mm, unsigned int policy, u
 		mm->rows = more;
 		mm->max_rows = max;
 	}
-	mm->policy[policy].last_row = mm->nr_rows;
+	mm->row_cache[hash] = (uint16_t)mm->nr_rows;
 	mm->rows[mm->nr_rows] = (struct mm_row){.key = key};
 	return &mm->rows[mm->nr_rows++];
+}
+
+/* Hands on what POLICY flushed of MM. */
+static void hand_on(struct engine *e, uint32_t number, const struct mm *mm, unsigned int policy)
+{
+	struct bound sums[NR_POINTS][NR_SCOPES] = {0};
+	bool there[NR_POINTS][NR_SCOPES] = {0};
+
+	for (uint32_t i = 0; i < mm->nr_rows; i++) {
+		uint32_t key = mm->rows[i].key;
+		unsigned int point = key >> 16 & 0xff, scope = key >> 8 & 0xff;
+
+		if (!(e->commons[key >> 24]->policies >> policy & 1))
+			continue;
+		there[point][scope] = true;
+		add_bound(&sums[point][scope], &mm->rows[i].count.flushes);
+	}
+	for (unsigned int point = 0; point < NR_POINTS; point++)
+		for (unsigned int scope = 0; scope < NR_SCOPES; scope++)
+			if (there[point][scope])
+				e->config.sink.flush_mm(e->config.sink.context, policy, number,
+							point, scope, &sums[point][scope]);
 }
 
 void tally_mm_done(struct engine *e, uint32_t number, struct mm *mm)
 {
 	for (uint32_t i = 0; i < mm->nr_rows; i++) {
-		uint32_t key = mm->rows[i].key, by_level = key & ~UINT32_C(0xff);
-		unsigned int policy = key >> 24, point = key >> 16 & 0xff, scope = key >> 8 & 0xff;
+		uint32_t key = mm->rows[i].key;
 		struct flush_count *to =
-			&e->instances[policy].result.flush[point][key & 0xff][scope];
+			&e->commons[key >> 24]
+				 ->result->flush[key >> 16 & 0xff][key & 0xff][key >> 8 & 0xff];
 		const struct flush_count *more = &mm->rows[i].count;
-		struct bound flushes = {0};
-		bool first = true;
 
 		to->decisions += more->decisions;
 		add_bound(&to->flushes, &more->flushes);
 		to->pages += more->pages;
-		for (uint32_t k = 0; k < mm->nr_rows; k++)
-			if ((mm->rows[k].key & ~UINT32_C(0xff)) == by_level) {
-				first &= k >= i;
-				add_bound(&flushes, &mm->rows[k].count.flushes);
-			}
-		if (first && e->config.sink.flush_mm)
-			e->config.sink.flush_mm(e->config.sink.context, policy, number, point,
-						scope, &flushes);
 	}
+	for (unsigned int p = 0;
+	     mm->nr_rows && e->config.sink.flush_mm && p < e->config.nr_policies; p++)
+		hand_on(e, number, mm, p);
 }

@@ -7,31 +7,31 @@
 
 #include "replay/engine-state.h"
 
-static inline uint32_t row_key(unsigned int policy, unsigned int point, unsigned int scope,
+static inline uint32_t row_key(unsigned int common, unsigned int point, unsigned int scope,
 			       unsigned int level)
 {
-	return policy << 24 | point << 16 | scope << 8 | level;
+	return common << 24 | point << 16 | scope << 8 | level;
 }
 
-/* The row of KEY, made if need be; it is the last of POLICY from now on. NULL: no memory. */
-struct mm_row *tally_row(struct engine *e, struct mm *mm, unsigned int policy, uint32_t key);
+/* The row of KEY, made if need be; it is in the cache at HASH from now on. NULL: no memory. */
+struct mm_row *tally_row(struct engine *e, struct mm *mm, unsigned int hash, uint32_t key);
 
-/* The count of one action of POLICY: the mm's, or where there is none the result's own. */
-static inline struct flush_count *tally_flush(struct engine *e, struct mm *mm, unsigned int policy,
-					      const struct tlb_event *event, enum scope scope)
+/* The count of one action of the policies of C: the mm's, or where there is none the result's own.
+ */
+static inline struct flush_count *tally_flush(struct engine *e, struct mm *mm,
+					      const struct common *c, const struct tlb_event *event,
+					      enum scope scope)
 {
-	struct flush_count *total =
-		&e->instances[policy].result.flush[event->point][event->level][scope];
-	uint32_t key = row_key(policy, event->point, scope, event->level);
+	struct flush_count *total = &c->result->flush[event->point][event->level][scope];
+	uint32_t key = row_key(c->id, event->point, scope, event->level);
+	unsigned int hash = key * UINT32_C(0x9E3779B9) >> 20 & (ROW_CACHE - 1);
 	struct mm_row *row;
-	uint32_t last;
 
 	if (!mm || scope == SCOPE_NONE)
 		return total;
-	last = mm->policy[policy].last_row;
-	if (mm->nr_rows && mm->rows[last].key == key)
-		return &mm->rows[last].count;
-	row = tally_row(e, mm, policy, key);
+	if (mm->nr_rows && mm->rows[mm->row_cache[hash]].key == key)
+		return &mm->rows[mm->row_cache[hash]].count;
+	row = tally_row(e, mm, hash, key);
 	return row ? &row->count : total;
 }
 

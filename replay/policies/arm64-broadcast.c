@@ -20,6 +20,7 @@ const struct policy policy_arm64_broadcast = {
 	.beyond = ARM64_BEYOND,
 	.flags = POLICY_BREAKS_FIRST,
 	.hooked = ARM64_HOOKED,
+	.plain = ARM64_PLAIN,
 	.params = arm64_params,
 	.params_size = sizeof(struct arm64_params),
 	.state_size = sizeof(struct arm64_state),

@@ -154,6 +154,12 @@ struct arm64_state {
 };
 
 #define ARM64_HOOKED POINT_BIT(POINT_SWITCH)
+/* Where arm64_decide() looks at no range and at no CPU. */
+#define ARM64_PLAIN                                                                                \
+	(POINT_BIT(POINT_WP_REUSE) | POINT_BIT(POINT_DIRTY_UP) | POINT_BIT(POINT_HUGETLB_REUSE) |  \
+	 POINT_BIT(POINT_YOUNG) | POINT_BIT(POINT_COW) | POINT_BIT(POINT_NESTED) |                 \
+	 POINT_BIT(POINT_FORK) | POINT_BIT(POINT_MIGRATE) | POINT_BIT(POINT_RECLAIM) |             \
+	 POINT_BIT(POINT_AGE) | POINT_BIT(POINT_CLEAN) | POINT_BIT(POINT_EXIT))
 #define ARM64_BEYOND                                                                               \
 	"a range over the limit becomes the whole mm; the overlays; all is flushed on a CPU at its first " \
 	"switch after the ASIDs rolled over"

@@ -97,6 +97,7 @@ const struct policy policy_deferred = {
 	.beyond = "nothing is left for later if no other CPU has the mm loaded; " X86_BEYOND,
 	.flags = POLICY_REWALKS,
 	.hooked = X86_HOOKED,
+	.plain = X86_PLAIN,
 	.params = deferred_params,
 	.params_size = sizeof(struct deferred_params),
 	.state_size = sizeof(struct x86_state),

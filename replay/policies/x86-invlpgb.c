@@ -165,6 +165,7 @@ const struct policy policy_x86_invlpgb = {
 		  "ranges are broadcast for all; " X86_BEYOND,
 	.flags = POLICY_REWALKS,
 	.hooked = X86_HOOKED,
+	.plain = X86_PLAIN,
 	.params = invlpgb_params,
 	.params_size = sizeof(struct invlpgb_params),
 	.state_size = sizeof(struct invlpgb_state),

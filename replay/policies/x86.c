@@ -180,6 +180,7 @@ const struct policy policy_x86 = {
 	.beyond = X86_BEYOND,
 	.flags = POLICY_REWALKS,
 	.hooked = X86_HOOKED,
+	.plain = X86_PLAIN,
 	.params = x86_params,
 	.params_size = sizeof(struct x86_params),
 	.state_size = sizeof(struct x86_state),

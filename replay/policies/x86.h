@@ -106,6 +106,10 @@ struct x86_state {
 };
 
 #define X86_HOOKED POINT_BIT(POINT_SWITCH)
+/* Where the rows are empty, whatever the state. */
+#define X86_PLAIN                                                                                  \
+	(POINT_BIT(POINT_WP_REUSE) | POINT_BIT(POINT_DIRTY_UP) | POINT_BIT(POINT_HUGETLB_REUSE) |  \
+	 POINT_BIT(POINT_YOUNG) | POINT_BIT(POINT_SPURIOUS))
 #define X86_BEYOND                                                                                 \
 	"a range over the ceiling is flushed as a whole; reclaim and migration flush the page at once if " \
 	"no other CPU has the mm; a CPU that switches to an mm flushes it if its slot or its generation is " \

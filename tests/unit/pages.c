@@ -109,13 +109,12 @@ static void play(unsigned int nr_policies)
 				/* New, or used again: nothing is left of whom it belonged to. */
 				CHECK(!l->present && !l->writable && heads[mm] == leaf);
 				for (unsigned int slot = 0; slot < LEAF_PAGES; slot++) {
-					const struct page *q =
-						leaf_page(&p, pages_leaf(&p, leaf), slot);
+					struct page *q = leaf_page(&p, pages_leaf(&p, leaf), slot);
 
-					CHECK(!q->upgrade_ns && !q->reuses);
+					CHECK(!q->upgrade_ns && !q->reuses && !q->open[0] &&
+					      !q->open[1]);
 					for (unsigned int i = 0; i < nr_policies; i++)
-						CHECK(!q->policy[i].flush_seq &&
-						      !q->policy[i].open);
+						CHECK(!q->flush_seq[i] && !page_stale(&p, q)[i]);
 				}
 				twin[members++].mm = mm;
 				twin[at].number = page >> LEAF_SHIFT;
@@ -128,7 +127,8 @@ static void play(unsigned int nr_policies)
 			pages_leaf(&p, leaf)->present |= (uint16_t)(1u << slot);
 			twin[at].present |= (uint16_t)(1u << slot);
 			/* Written full: a neighbour that overlaps is found out when it is new. */
-			memset(q, 0xff, sizeof(*q) + nr_policies * sizeof(q->policy[0]));
+			memset(q, 0xff,
+			       sizeof(*q) + nr_policies * (sizeof(uint64_t) + sizeof(uint32_t)));
 		}
 		if (step % 1000 == 0)
 			check_all(&p);
