@@ -2,11 +2,12 @@
 /*
  * Takes the events and keeps what all policies share. The parts, each knowing those below it only:
  *
- *	decide.c, spurious.c   one decision, one fault that changed nothing, under one policy
+ *	decide.c, spurious.c   one decision, one fault that changed nothing, under all policies
  *	leave.c                what stays behind where nothing was flushed
  *	exposure.c, longest.c  stale entries until they end, and the longest of them
  *	residency.c            which CPUs had which mm loaded, and so may hold entries of it
  *	range.c, tally.c       the pages of a range; counting
+ *	common.c               results by set of policies
  *	engine-state.h         what they share
  */
 #include "replay/engine.h"

@@ -30,8 +30,7 @@ const struct policy policy_arm64_active_cpu = {
 		  "(linux-arm-kernel, RFC August 2025, v2 May 2026)",
 	.omits = "that a rollover of the ASIDs makes an mm local again (a companion patch), the "
 		 "stronger "
-		 "barrier of a local flush, CPUs that the mm ran on before the recording; and what "
-		 "arm64-broadcast omits",
+		 "barrier of a local flush; and what arm64-broadcast omits",
 	.beyond = "every flush of a user mm that has been loaded on this CPU alone is "
 		  "local; " ARM64_BEYOND,
 	.flags = POLICY_BREAKS_FIRST,

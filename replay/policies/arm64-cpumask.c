@@ -78,10 +78,7 @@ const struct policy policy_arm64_cpumask = {
 		  "interrupts \"arm64: Implement IPI based TLB invalidation\" (August 2016) and "
 		  "CONFIG_ARM64_TLBI_IPI (Fujitsu, 2019)",
 	.omits = "that the series counts the CPUs which run the mm at the moment and flushes at a "
-		 "later "
-		 "switch, the cost of keeping the mask, CPUs that the mm ran on before the "
-		 "recording; and "
-		 "what arm64-broadcast omits",
+		 "later switch, the cost of keeping the mask; and what arm64-broadcast omits",
 	.beyond = "the number of CPUs that the mm has been loaded on chooses the scope of every "
 		  "user flush; " ARM64_BEYOND,
 	.flags = POLICY_BREAKS_FIRST,
