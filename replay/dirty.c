@@ -708,7 +708,6 @@ void dirty_event(struct dirty *d, const struct tlb_event *e)
 		break;
 	case EVENT_OLDER:
 	case EVENT_PROTECTED:
-	case EVENT_OLDER:
 	case EVENT_LOAD:
 	case EVENT_IDLE:
 		break;
