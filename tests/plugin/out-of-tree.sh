@@ -131,7 +131,7 @@ variant() {
 	build "$1.so" "$1.c" -Wno-unused-const-variable
 }
 variant version 's/\.api = POLICY_API/.api = POLICY_API + 1/'
-bad 1 "version 2 of the policy interface; this is version 1" ./version.so
+bad 1 "version 3 of the policy interface; this is version 2" ./version.so
 variant symbol 's/tlbreplay_policy/another_policy/'
 bad 1 "no symbol tlbreplay_policy" ./symbol.so
 variant nameless 's/\.name = "template"/.name = ""/'
