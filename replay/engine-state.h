@@ -61,7 +61,7 @@ struct mm_row {
  */
 #define LANES 2
 struct lane {
-	uint64_t *masks; /* the policies of each record again, for passes over all of them */
+	struct head *heads; /* of each record */
 	char *exposures;
 	uint32_t nr, max, dead;
 	bool permissions; /* some may end by a later change of permission */
@@ -93,16 +93,26 @@ struct mm {
 	} policy[];
 };
 
+/* What is needed of a record to find it: kept apart, because most of those that are met are passed.
+ */
+struct head {
+	uint64_t policies; /* as in the record */
+	uint32_t leaf;     /* the page is this leaf's... */
+	uint32_t next;     /* older one of the same page */
+	uint8_t slot;      /* ...and this of it */
+	uint8_t kind;
+	bool permission; /* stale only in its permission: a later change may put that right */
+	bool deferred;   /* as in the record */
+};
+
 /* A stale entry of one page under some policies, on the CPUs whose bit is set. */
 struct exposure {
 	uint64_t policies; /* a bit for each; 0: it is over */
 	uint64_t start_ns, start_seq;
 	uint32_t leaf;
-	uint32_t next; /* older one of the same page, + 1 */
 	uint8_t slot, kind, level;
-	bool likely : 1;     /* counts for the estimate */
-	bool permission : 1; /* stale only in its permission: a later change may put that right */
-	bool deferred : 1;   /* the other CPUs sweep it at their next tick */
+	bool likely : 1;   /* counts for the estimate */
+	bool deferred : 1; /* the other CPUs sweep it at their next tick */
 	/* words of them; with TLBs, as many more: CPUs that the evidence shows hold it */
 	uint64_t cpus[];
 };
@@ -240,6 +250,11 @@ static inline struct exposure *exposure_at(const struct engine *e, const struct 
 {
 	return (struct exposure *)(mm->lanes[ref >> LANE_SHIFT].exposures +
 				   (size_t)(ref_nr(ref) - 1) * e->exposure_size);
+}
+
+static inline struct head *head_at(const struct mm *mm, uint32_t ref)
+{
+	return &mm->lanes[ref >> LANE_SHIFT].heads[ref_nr(ref) - 1];
 }
 
 static inline struct residence *residence_at(const struct engine *e, const struct mm *mm,

@@ -44,20 +44,17 @@ static void compact(struct engine *e, struct mm *mm, unsigned int lane)
 	struct lane *l = &mm->lanes[lane];
 	uint32_t nr = l->nr, kept = 0;
 
-	for (uint32_t i = 1; i <= nr; i++) {
-		const struct exposure *x = exposure_at(e, mm, ref_in(lane, i));
-
-		page_of(e, x->leaf, x->slot)->open[lane] = 0;
-	}
-	for (uint32_t i = 1; i <= nr; i++) {
-		struct exposure *x = exposure_at(e, mm, ref_in(lane, i));
-
-		if (!x->policies)
+	for (uint32_t i = 0; i < nr; i++)
+		page_of(e, l->heads[i].leaf, l->heads[i].slot)->open[lane] = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!l->heads[i].policies)
 			continue;
-		struct exposure *to = exposure_at(e, mm, ref_in(lane, ++kept));
-		if (to != x)
-			memcpy(to, x, e->exposure_size);
-		l->masks[kept - 1] = to->policies;
+		struct head *to = &l->heads[kept++];
+		if (to != &l->heads[i]) {
+			*to = l->heads[i];
+			memcpy(exposure_at(e, mm, ref_in(lane, kept)),
+			       exposure_at(e, mm, ref_in(lane, i + 1)), e->exposure_size);
+		}
 		struct page *page = page_of(e, to->leaf, to->slot);
 		to->next = page->open[lane];
 		page->open[lane] = ref_in(lane, kept);
@@ -68,7 +65,7 @@ static void compact(struct engine *e, struct mm *mm, unsigned int lane)
 
 static void set_policies(struct mm *mm, uint32_t ref, struct exposure *x, uint64_t who)
 {
-	x->policies = mm->lanes[ref >> LANE_SHIFT].masks[ref_nr(ref) - 1] = who;
+	x->policies = head_at(mm, ref)->policies = who;
 }
 
 /* Appends a record; the others stay where they are by number, not by address. 0: no memory. */
@@ -78,14 +75,14 @@ static uint32_t append(struct engine *e, struct mm *mm, unsigned int lane)
 
 	if (l->nr == l->max) {
 		uint32_t max = l->max ? l->max * 2 : 64;
-		uint64_t *masks = realloc(l->masks, max * sizeof(*masks));
+		struct head *heads = realloc(l->heads, max * sizeof(*heads));
 		char *more = realloc(l->exposures, (size_t)max * e->exposure_size);
 
-		if (masks)
-			l->masks = masks;
+		if (heads)
+			l->heads = heads;
 		if (more)
 			l->exposures = more;
-		if (!masks || !more) {
+		if (!heads || !more) {
 			e->failed = true;
 			return 0;
 		}
@@ -94,35 +91,38 @@ static uint32_t append(struct engine *e, struct mm *mm, unsigned int lane)
 	return ref_in(lane, ++l->nr);
 }
 
-struct exposure *exposure_new(struct engine *e, struct mm *mm, uint64_t who, uint32_t leaf,
-			      unsigned int slot)
+struct exposure *exposure_new(struct engine *e, struct mm *mm, const struct head *head)
 {
-	unsigned int lane = lane_of(e, who);
+	unsigned int lane = lane_of(e, head->policies);
 	struct lane *l = &mm->lanes[lane];
-	uint32_t *head = &page_of(e, leaf, slot)->open[lane], ref;
+	uint32_t *open = &page_of(e, head->leaf, head->slot)->open[lane], ref, next;
 	struct exposure *x;
 
 	/* One of the page's own that is over: so a page has no more than it once needed. */
-	ref = *head = open_of(e, mm, *head, leaf, slot);
-	while (ref && l->masks[ref_nr(ref) - 1])
-		ref = exposure_at(e, mm, ref)->next;
+	ref = *open = open_of(mm, *open, head->leaf, head->slot);
+	while (ref && head_at(mm, ref)->policies)
+		ref = head_at(mm, ref)->next;
 	if (ref) {
 		l->dead--;
-		x = exposure_at(e, mm, ref);
-		set_policies(mm, ref, x, who);
-		return x;
+		next = head_at(mm, ref)->next;
+	} else {
+		if (l->nr == l->max && l->dead * 2 > l->nr)
+			compact(e, mm, lane);
+		ref = append(e, mm, lane);
+		if (!ref)
+			return NULL;
+		next = *open;
+		*open = ref;
 	}
-	if (l->nr == l->max && l->dead * 2 > l->nr)
-		compact(e, mm, lane);
-	ref = append(e, mm, lane);
-	if (!ref)
-		return NULL;
+	*head_at(mm, ref) = *head;
+	head_at(mm, ref)->next = next;
 	x = exposure_at(e, mm, ref);
-	set_policies(mm, ref, x, who);
-	x->leaf = leaf;
-	x->slot = (uint8_t)slot;
-	x->next = *head;
-	*head = ref;
+	x->policies = head->policies;
+	x->leaf = head->leaf;
+	x->slot = head->slot;
+	x->kind = head->kind;
+	x->deferred = head->deferred;
+	l->permissions |= head->permission;
 	return x;
 }
 
@@ -457,9 +457,10 @@ static void take_cpus(struct engine *e, struct mm *mm, uint32_t ref, uint64_t wh
 		struct exposure *other = exposure_at(e, mm, split);
 		x = exposure_at(e, mm, ref); /* it may have moved */
 		memcpy(other, x, e->exposure_size);
+		*head_at(mm, split) = *head_at(mm, ref);
 		set_policies(mm, split, other, x->policies & ~who);
 		set_policies(mm, ref, x, who);
-		x->next = split;
+		head_at(mm, ref)->next = split;
 	}
 	if (rest) {
 		for (unsigned int w = 0; w < e->words; w++)
@@ -498,11 +499,11 @@ static void close_list(struct engine *e, struct mm *mm, uint32_t head, uint64_t 
 		       uint64_t time_ns)
 {
 	for (uint32_t ref = head, next; ref; ref = next) {
-		const struct exposure *x = exposure_at(e, mm, ref);
+		const struct head *h = head_at(mm, ref);
 
-		next = x->next;
-		if (x->policies & who &&
-		    (!only_permission || (x->permission && x->kind == STALE_UNSAFE)))
+		next = h->next;
+		if (h->policies & who &&
+		    (!only_permission || (h->permission && h->kind == STALE_UNSAFE)))
 			exposure_close(e, mm, ref, who, set, ended, time_ns);
 	}
 }
@@ -518,7 +519,7 @@ void close_page(struct engine *e, struct mm *mm, uint32_t leaf, unsigned int slo
 		if (!*head || !(who & e->lane_policies[lane]) ||
 		    (only_permission && !mm->lanes[lane].permissions))
 			continue;
-		*head = open_of(e, mm, *head, leaf, slot);
+		*head = open_of(mm, *head, leaf, slot);
 		close_list(e, mm, *head, who, set, only_permission, ended, time_ns);
 	}
 }
@@ -533,7 +534,7 @@ static void close_records(struct engine *e, struct mm *mm, uint64_t who, const u
 			continue;
 		/* What splits is appended, and has been dealt with. */
 		for (uint32_t i = 1, nr = l->nr; i <= nr; i++)
-			if (l->masks[i - 1] & who)
+			if (l->heads[i - 1].policies & who)
 				exposure_close(e, mm, ref_in(lane, i), who, set, ended, time_ns);
 		if (l->dead == l->nr)
 			l->nr = l->dead = 0, l->permissions = false;

@@ -8,15 +8,14 @@
 #include "replay/engine-state.h"
 
 /* OPEN of a page, if that is one of its exposures still; else 0. */
-static inline uint32_t open_of(const struct engine *e, const struct mm *mm, uint32_t open,
-			       uint32_t leaf, unsigned int slot)
+static inline uint32_t open_of(const struct mm *mm, uint32_t open, uint32_t leaf, unsigned int slot)
 {
-	const struct exposure *x;
+	const struct head *h;
 
 	if (!open || ref_nr(open) > mm->lanes[open >> LANE_SHIFT].nr)
 		return 0;
-	x = exposure_at(e, mm, open);
-	return x->leaf == leaf && x->slot == slot ? open : 0;
+	h = head_at(mm, open);
+	return h->leaf == leaf && h->slot == slot ? open : 0;
 }
 
 /* Whether the entry of X is stale on CPU under POLICY, one of X's: not if the mm was flushed there.
@@ -41,11 +40,10 @@ static inline unsigned int lane_of(const struct engine *e, uint64_t who)
 }
 
 /*
- * A record of a page of MM for the policies WHO, all of one lane, with nothing else in it. NULL: no
- * memory.
+ * A record of MM with this HEAD, whose policies are all of one lane; what is not in it is still to
+ * be written. NULL: no memory.
  */
-struct exposure *exposure_new(struct engine *e, struct mm *mm, uint64_t who, uint32_t leaf,
-			      unsigned int slot);
+struct exposure *exposure_new(struct engine *e, struct mm *mm, const struct head *head);
 
 /* Under WHO the entries of record REF on the CPUs of SET (NULL: all) are stale no more. */
 void exposure_close(struct engine *e, struct mm *mm, uint32_t ref, uint64_t who,

@@ -7,11 +7,8 @@
 /* Has a tick swept X by TIME_NS? */
 static bool is_swept(const struct engine *e, const struct exposure *x, uint64_t time_ns)
 {
-	uint64_t tick;
+	uint64_t tick = (uint64_t)e->instances[__builtin_ctzll(x->policies)].tick_ns;
 
-	if (!x->deferred)
-		return false;
-	tick = (uint64_t)e->instances[__builtin_ctzll(x->policies)].tick_ns;
 	return time_ns >= x->start_ns - x->start_ns % tick + tick;
 }
 
@@ -19,15 +16,15 @@ uint32_t leave_open(struct engine *e, struct mm *mm, unsigned int lane, uint32_t
 		    unsigned int slot, uint64_t time_ns)
 {
 	struct page *page = page_of(e, leaf, slot);
-	uint32_t head = page->open[lane] = open_of(e, mm, page->open[lane], leaf, slot);
+	uint32_t first = page->open[lane] = open_of(mm, page->open[lane], leaf, slot);
 
-	for (uint32_t ref = head; ref; ref = exposure_at(e, mm, ref)->next) {
-		const struct exposure *x = exposure_at(e, mm, ref);
+	for (uint32_t ref = first; ref; ref = head_at(mm, ref)->next) {
+		const struct head *h = head_at(mm, ref);
 
-		if (x->policies && is_swept(e, x, time_ns))
-			exposure_close(e, mm, ref, x->policies, NULL, ENDED_FLUSH, time_ns);
+		if (h->policies && h->deferred && is_swept(e, exposure_at(e, mm, ref), time_ns))
+			exposure_close(e, mm, ref, h->policies, NULL, ENDED_FLUSH, time_ns);
 	}
-	return head;
+	return first;
 }
 
 /*
@@ -96,7 +93,7 @@ static void close_gone(struct engine *e, struct mm *mm, uint32_t ref, uint64_t w
 		/* The others have been split off, if there are any. */
 		x = exposure_at(e, mm, ref);
 		if (who & ~x->policies)
-			ref = x->next;
+			ref = head_at(mm, ref)->next;
 	}
 }
 
@@ -104,9 +101,10 @@ static void close_gone(struct engine *e, struct mm *mm, uint32_t ref, uint64_t w
 static void drop_all_stale(struct engine *e, const struct leave *c, uint32_t ref)
 {
 	while (ref) {
+		const struct head *h = head_at(c->mm, ref);
+		uint32_t next = h->next;
+		uint64_t rest = h->kind == c->kind ? h->policies & c->policies : 0, gone = 0;
 		const struct exposure *x = exposure_at(e, c->mm, ref);
-		uint32_t next = x->next;
-		uint64_t rest = x->kind == c->kind ? x->policies & c->policies : 0, gone = 0;
 
 		while (rest) {
 			uint64_t bit_of = rest & -rest;
@@ -184,7 +182,13 @@ static inline void find_witnesses(struct engine *e, const struct leave *c, uint6
 static void expose(struct engine *e, const struct leave *c, uint64_t who, uint32_t leaf,
 		   struct leaf *l, unsigned int slot, const uint64_t *set, bool likely)
 {
-	struct exposure *x = exposure_new(e, c->mm, who, leaf, slot);
+	struct exposure *x = exposure_new(e, c->mm,
+					  &(struct head){.policies = who,
+							 .leaf = leaf,
+							 .slot = (uint8_t)slot,
+							 .kind = (uint8_t)c->kind,
+							 .permission = c->permission,
+							 .deferred = c->deferred});
 	struct page *page = leaf_page(&e->pages, l, slot);
 	uint32_t *stale = page_stale(&e->pages, page), n;
 
@@ -192,18 +196,13 @@ static void expose(struct engine *e, const struct leave *c, uint64_t who, uint32
 		return;
 	x->start_ns = c->event->time_ns;
 	x->start_seq = e->seq;
-	x->kind = (uint8_t)c->kind;
 	x->level = c->event->level;
 	x->likely = likely;
-	x->permission = c->permission;
-	x->deferred = c->deferred;
 	copy_set(e, x->cpus, set);
 	if (e->tlb) /* then there is one policy */
 		find_held(e, c->mm, (unsigned int)__builtin_ctzll(who), l,
 			  page->flush_seq[__builtin_ctzll(who)], x);
 	n = count_bits(e, set);
-	if (c->permission)
-		c->mm->lanes[lane_of(e, who)].permissions = true;
 	while (who)
 		stale[take_policy(&who)] += n;
 }

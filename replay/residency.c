@@ -51,7 +51,7 @@ void mm_state_free(const struct engine *e, struct mm *mm)
 		return;
 	for (unsigned int lane = 0; lane < LANES; lane++) {
 		free(mm->lanes[lane].exposures);
-		free(mm->lanes[lane].masks);
+		free(mm->lanes[lane].heads);
 	}
 	for (unsigned int p = 0; p < e->config.nr_policies; p++) {
 		for (uint32_t i = 0; i < mm->nr_residences; i++)

@@ -80,7 +80,7 @@ static uint64_t spurious_in(struct engine *e, const struct tlb_event *event, con
 		/* ...nor does one if events were lost since. */
 		bool lost = e->lost_seq > x->start_seq;
 
-		next = x->next;
+		next = head_at(mm, ref)->next;
 		if (x->kind != STALE_BENIGN || !bit(x->cpus, event->cpu))
 			continue;
 		found = rest = stale_still(e, mm, x, event, who & ~all);
@@ -135,8 +135,8 @@ void access_for(struct engine *e, unsigned int policy, const struct tlb_event *e
 
 	unsigned int lane = lane_of(e, UINT64_C(1) << policy);
 
-	for (uint32_t ref = open_of(e, mm, page_of(e, leaf, slot)->open[lane], leaf, slot); ref;
-	     ref = exposure_at(e, mm, ref)->next) {
+	for (uint32_t ref = open_of(mm, page_of(e, leaf, slot)->open[lane], leaf, slot); ref;
+	     ref = head_at(mm, ref)->next) {
 		struct exposure *x = exposure_at(e, mm, ref);
 		bool same = there && filled < x->start_seq;
 		uint64_t ns = event->time_ns > x->start_ns ? event->time_ns - x->start_ns : 0;
