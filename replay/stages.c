@@ -40,6 +40,8 @@
 /* While one event is worked on, the page of one that comes is brought near. */
 #define NEAR_EVENTS 8
 
+#define GROUP_MOST 4 /* policies in a group, if there are threads enough */
+
 /* About what the stages cost per event, in ns; only their ratios matter. */
 enum { COST_READ = 25, COST_INTERPRET = 15, COST_SHARED = 15, COST_POLICY = 10 };
 
@@ -374,12 +376,17 @@ static int dirty_stage(void *context, unsigned int slot)
 
 /* ---- setting up ---- */
 
-/* How many groups of NR policies make the stages end soonest, by what they cost. */
+/*
+ * How many groups of NR policies make the stages end soonest, by what they cost. Some policies cost
+ * many times what others do, so with threads no group is large: they even out better.
+ */
 static unsigned int choose_groups(unsigned int nr, unsigned int threads)
 {
 	unsigned int best = 1, least = UINT_MAX;
 
-	for (unsigned int n = 1; n <= nr && n <= threads; n++) {
+	for (unsigned int n = 1; n <= nr && n < 2 * threads; n++) {
+		if (threads > 1 && nr > GROUP_MOST * n && n + 1 < 2 * threads)
+			continue;
 		unsigned int each = COST_SHARED + COST_POLICY * ((nr + n - 1) / n);
 		unsigned int all =
 			COST_READ + COST_INTERPRET + n * COST_SHARED + nr * COST_POLICY;

@@ -329,7 +329,8 @@ int stream_next(struct stream *s, struct stream_pool *pool, struct trace_error *
 	s->block = s->current->bytes;
 	s->block_used = s->current->used;
 	s->base = s->current->base;
-	if (pool->load_soon && (s->zstd ? s->chunks : s->pos < s->size)) {
+	/* Plain data would only be copied to the cache of the wrong CPU. */
+	if (pool->load_soon && s->zstd && s->chunks) {
 		take_spare(s, pool);
 		__atomic_store_n(&s->ahead, AHEAD_WANTED, __ATOMIC_RELEASE);
 		pool->load_soon(pool->context, s);

@@ -169,7 +169,7 @@ def growth(b):
         runs = b.in_turn({"reader": [TOOLS + "trace-count", path],
                           "replay": b.replay(path, "-j", "1", *THREE)},
                          max(1, min(b.options.rounds, 40000000 // size)))
-        share = subprocess.run([TOOLS + "sqlite-share", path, b.db], check=True,
+        share = subprocess.run([*b.before, TOOLS + "sqlite-share", path, b.db], check=True,
                                stdout=subprocess.PIPE, text=True).stdout.split()
         os.unlink(path)
         reader, replay = [per_event(runs[k], size) for k in ("reader", "replay")]
