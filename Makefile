@@ -144,8 +144,18 @@ $(B)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(call pkg_cflags,$(PKGS_TESTS)) -MMD -MP -c -o $@ $<
 
+# A folder, not what the built-in rules would make of schema/costs.c.
+schema/costs: ;
+# The presets there are; a folder is newer once a file came or went.
+$(B)/gen/costs.inc: schema/costs $(wildcard schema/costs/*.cost)
+	$(Q)mkdir -p $(@D)
+	$(Q)for f in $(sort $(wildcard schema/costs/*.cost)); do \
+	  n=$${f##*/}; printf '{"%s",\n#include "%s.h"\n},\n' "$${n%.cost}" "$$f"; done > $@
+$(call objects,schema/costs.c): $(B)/gen/costs.inc $(patsubst %,$(B)/gen/%.h,$(wildcard schema/costs/*.cost))
+
 # Text that programs carry inside them, as C string literals: SQL and gnuplot files.
-GEN := $(patsubst %,$(B)/gen/%.h,$(wildcard schema/*.sql analysis/reports/*.sql analysis/reports/*.gp))
+GEN := $(patsubst %,$(B)/gen/%.h,$(wildcard schema/*.sql analysis/reports/*.sql analysis/reports/*.gp \
+	schema/costs/*.cost))
 gen: $(GEN)
 $(GEN): $(B)/gen/%.h: %
 	$(Q)mkdir -p $(@D)

@@ -41,6 +41,7 @@ struct rule {
 
 static const struct rule rules[] = {
 	{"costs", DERIVED, NULL},
+	{"quantities", DERIVED, NULL},
 	{"cost_items", SAME, NULL},
 	{"cpus", SAME, NULL},
 	/* Followed as a whole by every shard: a page is found again by where it lies in swap. */
@@ -473,26 +474,18 @@ static void write_exposures(struct work *w, const struct policy_sums *p)
 			write_exposure(w, p, staleness_name(kind), ended_name(ended));
 }
 
-static int item_by_name(const char *name)
-{
-	for (int i = 0; i < NR_COSTS; i++)
-		if (!strcmp(cost_presets[0]->items[i].name, name))
-			return i;
-	return -1;
-}
-
-static void write_costs(struct work *w, const struct policy_sums *p)
+/* The preset as the shards were priced with, from their cost_items. */
+static bool read_prices(struct work *w, struct cost_preset *preset, char *label, size_t size)
 {
 	sqlite3_stmt *stmt = prepare(w, "SELECT cost, item, low, value, high, trust FROM "
 					"main.cost_items WHERE trace = ?1 ORDER BY rowid");
-	struct real_bound parts[NR_PARTS] = {{0}};
-	bool open[NR_PARTS] = {false};
-	char cost[128] = "";
+	bool any = false;
 
 	if (stmt)
 		sqlite3_bind_int64(stmt, 1, w->c->to);
 	while (step(w, stmt)) {
-		int item = item_by_name((const char *)sqlite3_column_text(stmt, 1));
+		const char *trust = (const char *)sqlite3_column_text(stmt, 5);
+		int item = cost_item_find((const char *)sqlite3_column_text(stmt, 1));
 
 		if (item < 0) {
 			snprintf(w->err, w->err_size, "cost item %s: what it pays for is not known",
@@ -500,21 +493,38 @@ static void write_costs(struct work *w, const struct policy_sums *p)
 			w->ret = -EINVAL;
 			break;
 		}
-		struct real_bound n = derive_quantity(&p->counts, p->cpus, (enum cost_item_id)item);
-		enum cost_part part = derive_part((enum cost_item_id)item);
-		derive_add(&parts[part],
-			   (struct real_bound){n.low * sqlite3_column_double(stmt, 2),
-					       n.estimate * sqlite3_column_double(stmt, 3),
-					       n.high * sqlite3_column_double(stmt, 4)});
-		open[part] |= n.high > 0 && !strcmp((const char *)sqlite3_column_text(stmt, 5),
-						    cost_trust_name(COST_UNCALIBRATED));
-		snprintf(cost, sizeof(cost), "%s", (const char *)sqlite3_column_text(stmt, 0));
+		preset->items[item] = (struct cost_item){
+			.low = sqlite3_column_double(stmt, 2),
+			.value = sqlite3_column_double(stmt, 3),
+			.high = sqlite3_column_double(stmt, 4),
+			.trust = strcmp(trust, cost_trust_name(COST_UNCALIBRATED)) ? COST_MEASURED
+										   : COST_UNCALIBRATED};
+		snprintf(label, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
+		any = true;
 	}
 	sqlite3_finalize(stmt);
-	for (unsigned int i = 0; *cost && i < NR_PARTS; i++)
+	return any;
+}
+
+static void write_costs(struct work *w, const struct policy_sums *p)
+{
+	struct cost_preset preset = {.use_cpus = 0};
+	struct derived_cost parts[NR_PARTS];
+	char label[512] = "";
+
+	if (!read_prices(w, &preset, label, sizeof(label)) || w->ret)
+		return;
+	for (unsigned int i = 0; i < NR_COSTS; i++) {
+		struct real_bound n = derive_quantity(&p->counts, p->cpus, i);
+
+		run(w, "INSERT INTO main.quantities VALUES(?1, ?2, ?3, ?4, ?5)", "isddd", p->id,
+		    cost_infos[i].name, n.low, n.estimate, n.high);
+	}
+	derive_costs(&p->counts, p->cpus, &preset, parts);
+	for (unsigned int i = 0; i < NR_PARTS; i++)
 		run(w, "INSERT INTO main.costs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)", "issdddi",
-		    p->id, cost, cost_part_name(i), parts[i].low, parts[i].estimate, parts[i].high,
-		    (int64_t)open[i]);
+		    p->id, label, cost_part_name(i), parts[i].ns.low, parts[i].ns.estimate,
+		    parts[i].ns.high, (int64_t)parts[i].uncalibrated);
 }
 
 /* The first witness of the worst kind, of all shards; without any, what they all say. */
@@ -572,8 +582,9 @@ static void write_check(struct work *w, const struct policy_sums *p, const char 
 static void write_policies(struct work *w)
 {
 	sqlite3_stmt *stmt =
-		prepare(w, "SELECT p.id, p.name, t.kernel_policy, t.cpus FROM main.policies p JOIN "
-			   "main.traces t ON t.id = p.trace WHERE t.id = ?1 ORDER BY p.id");
+		prepare(w, "SELECT p.id, p.name, t.kernel_policy, (SELECT CAST(value AS INTEGER) "
+			   "FROM main.runs WHERE trace = t.id AND name = 'cost_cpus') "
+			   "FROM main.policies p JOIN main.traces t ON t.id = p.trace WHERE t.id = ?1 ORDER BY p.id");
 	bool checked = false;
 
 	if (stmt)

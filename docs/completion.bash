@@ -23,6 +23,10 @@ _tlbreplay() {
 	# bash takes "=" for a word of its own.
 	[ "$cur" != = ] || { before=$prev prev='=' cur=; }
 	case $before$prev in
+	--help-cost=)
+		_tlb_words "$("$1" --list-costs 2>/dev/null | cut -d ' ' -f 1)" "$cur"
+		return
+		;;
 	--help-policy=)
 		_tlb_words "$("$1" --list-policies 2>/dev/null | cut -d ' ' -f 1)" "$cur"
 		return
@@ -37,7 +41,10 @@ _tlbreplay() {
 		return
 		;;
 	--cost)
-		_tlb_words "$("$1" --list-costs 2>/dev/null | cut -d ' ' -f 1)" "$cur"
+		case $cur in
+		*/*) _tlb_files '*.cost' "$cur" ;;
+		*) _tlb_words "$("$1" --list-costs 2>/dev/null | cut -d ' ' -f 1)" "$cur" ;;
+		esac
 		return
 		;;
 	-o | --output)

@@ -153,6 +153,12 @@ static void add_result(const struct engine *e, struct policy_result *to,
 	add_exposures(to, more);
 	add_spurious(to, more);
 	add_bound(&to->targets, &more->targets);
+	for (unsigned int scope = 0; scope < NR_SCOPES; scope++) {
+		add_bound(&to->whole[scope], &more->whole[scope]);
+		add_bound(&to->further[scope], &more->further[scope]);
+	}
+	add_bound(&to->target_pages, &more->target_pages);
+	to->rewalks += more->rewalks;
 	to->refills += more->refills;
 	to->notifies += more->notifies;
 	add_counts(to->issued, more->issued, (size_t)e->config.nr_cpus * NR_SCOPES);

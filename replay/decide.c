@@ -278,6 +278,46 @@ static void drop_lazy(struct engine *e, uint64_t who, const struct mm *mm)
 	}
 }
 
+/* Broadcasts of WHO take their turn with those of other CPUs, whichever shard counts them. */
+static void tell_broadcast(struct engine *e, uint64_t who, const struct tlb_event *event,
+			   const struct policy_action *act)
+{
+	const struct engine_sink *sink = &e->config.sink;
+
+	if (!sink->broadcast || act->scope != SCOPE_BROADCAST || !event->sure.low ||
+	    event->flags & EVENT_MAYBE || event->point == POINT_SPURIOUS)
+		return;
+	while (who)
+		sink->broadcast(sink->context, take_policy(&who), event->time_ns, event->cpu,
+				act->times ? act->times : 1, act->wait == WAIT_SYNC);
+}
+
+static struct bound by(const struct bound *b, uint64_t n)
+{
+	return (struct bound){b->low * n, b->estimate * n, b->high * n};
+}
+
+/* How far FLUSHES reach, and TARGETS (NULL: none) with them, for what they cost. */
+static void count_reach(struct policy_result *r, const struct tlb_event *event,
+			const struct policy_action *act, enum scope scope,
+			const struct bound *flushes, const struct bound *targets)
+{
+	struct bound further;
+
+	if (act->reach == REACH_MM || act->reach == REACH_ALL) {
+		add_bound(&r->whole[scope], flushes);
+		if (event->point != POINT_EXIT)
+			r->rewalks += flushes->estimate;
+	} else if (act->reach != REACH_PAGE && event->pages > 1) {
+		further = by(flushes, event->pages - 1);
+		add_bound(&r->further[scope], &further);
+		if (!targets)
+			return;
+		further = by(targets, event->pages - 1);
+		add_bound(&r->target_pages, &further);
+	}
+}
+
 /* What an invalidation comes to, for all who issue it. */
 struct issued {
 	enum scope scope;
@@ -306,6 +346,8 @@ static void count_action(struct engine *e, const struct common *common,
 	if (issued->scope == SCOPE_NONE)
 		return;
 	add_bound(&c->flushes, &flushes);
+	count_reach(r, event, act, issued->scope, &flushes,
+		    act->scope == SCOPE_MASK ? &issued->targets : NULL);
 	add_bound(&r->buckets[at->bucket].flushes[issued->scope], &flushes);
 	if (at->bucket >= r->nr_buckets)
 		r->nr_buckets = at->bucket + 1;
@@ -446,6 +488,7 @@ static void carry_out(struct engine *e, uint64_t who, const struct tlb_event *ev
 		issue(e, who, event, act, at, used);
 	for (; act < choice->cell.act + POLICY_ACTIONS && act->scope != SCOPE_NONE; act++) {
 		used = issue(e, who, event, act, at, used);
+		tell_broadcast(e, who, event, act);
 		if (act->wait == WAIT_DEFERRED && choice->tick_ns) {
 			deferred = true;
 			continue;
@@ -642,6 +685,7 @@ void decide_elsewhere(struct engine *e, unsigned int policy, const struct tlb_ev
 	for (unsigned int i = 0; i < POLICY_ACTIONS && cell.act[i].scope != SCOPE_NONE; i++) {
 		const struct policy_action *act = &cell.act[i];
 
+		tell_broadcast(e, UINT64_C(1) << policy, event, act);
 		if (mm && act->scope == SCOPE_MASK && act->flags & ACT_LAZY &&
 		    !(act->flags & ACT_SET) && event->sure.low)
 			drop_lazy(e, UINT64_C(1) << policy, mm);

@@ -62,7 +62,11 @@ struct time_bucket {
 struct policy_result {
 	struct flush_count flush[NR_POINTS][NR_LEVELS][NR_SCOPES];
 	struct bound scope[NR_SCOPES];      /* invalidations in all, by scope */
+	struct bound whole[NR_SCOPES];      /* of these, of a whole address space */
+	struct bound further[NR_SCOPES];    /* pages after the first, of all others */
 	struct bound targets;               /* CPUs interrupted, over all of scope mask */
+	struct bound target_pages;          /* further pages, on each of these CPUs */
+	uint64_t rewalks;                   /* of whole, those whose address space lives on */
 	/* entries that page flushes may have killed on other CPUs */
 	uint64_t refills;
 	uint64_t notifies;
@@ -105,6 +109,13 @@ struct engine_sink {
 		      uint64_t entries);
 	void (*flush_mm)(void *context, unsigned int policy, uint32_t mm, unsigned int point,
 			 unsigned int scope, const struct bound *flushes);
+	/*
+	 * Optional: POLICY issues TIMES broadcasts at TIME_NS on CPU, and waits for them or not; in
+	 * the order of time, those of other shards too. Only those that are certain to have been
+	 * asked for; of a protected range it is not known there whether any of it was mapped.
+	 */
+	void (*broadcast)(void *context, unsigned int policy, uint64_t time_ns, unsigned int cpu,
+			  unsigned int times, bool waits);
 };
 
 /*

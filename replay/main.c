@@ -9,6 +9,7 @@
  *	interpret.c, identity.c     raw events -> normalised ones (schema/event.h): who, where, what
  *	engine.c, pages.c, tlb.c    normalised events -> counts, bounds and exposures per policy
  *	                            (its parts are listed in engine.c)
+ *	fabric.c                    broadcasts of a policy -> what they wait for each other
  *	dirty.c                     normalised events -> pages that swap writes, by kernel
  *	heat.c                      the same -> where and when decisions fell
  *	policies.c, policies/       what each policy does
@@ -35,9 +36,10 @@
 
 static void usage(FILE *out)
 {
-	fputs("usage: tlbreplay [-p POLICY[:key=value,...]]... [-o DB] [--append] [--cost NAME] TRACE...\n"
+	fputs("usage: tlbreplay [-p POLICY[:key=value,...]]... [-o DB] [--append] [--cost PRESET] TRACE...\n"
 	      "       tlbreplay --dump TRACE\n"
-	      "       tlbreplay --list-policies | --help-policy=NAME | --list-costs\n"
+	      "       tlbreplay --list-policies | --help-policy=NAME\n"
+	      "       tlbreplay --list-costs | --help-cost=PRESET\n"
 	      "\n"
 	      "Replays recordings (trace.dat) of page faults and TLB invalidations through flush policies\n"
 	      "and writes what each would have done into an SQLite database; see tlbreport.\n"
@@ -47,7 +49,9 @@ static void usage(FILE *out)
 	      "                      (default: arm64-broadcast, arm64-local, x86)\n"
 	      "  -o, --output DB     the database, replaced as a whole (default: results.db)\n"
 	      "      --append        add to the database instead\n"
-	      "      --cost NAME     cost preset (default: by the recording's architecture)\n"
+	      "      --cost PRESET[:item=value,...]\n"
+	      "                      cost preset, a name or a file, and what to change in it (default: by\n"
+	      "                      the recording's architecture)\n"
 	      "      --tlb ENTRIES/WAYS[+...][,untagged]\n"
 	      "                      keep what faults and accesses bring into TLBs of this size\n"
 	      "      --access SYSTEM:EVENT:FIELD[:r|w]\n"
@@ -62,7 +66,8 @@ static void usage(FILE *out)
 	      "      --memory SIZE   give up when more memory than this is in use (1500M, 4G; default: no\n"
 	      "                      limit), and say what takes it\n"
 	      "      --dump          print every recorded event, one a line, and what was lost\n"
-	      "      --list-policies, --help-policy=NAME, --list-costs\n"
+	      "      --list-policies, --help-policy=NAME, --list-costs,\n"
+	      "      --help-cost=PRESET\n"
 	      "  -h, --help, -V, --version\n"
 	      "\n"
 	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but the recording has lost events.\n",
@@ -96,9 +101,40 @@ static int list_policies(void)
 
 static int list_costs(void)
 {
-	for (size_t i = 0; cost_presets[i]; i++)
-		printf("%-16s %s\n", cost_presets[i]->name, cost_presets[i]->summary);
+	cost_list(stdout);
 	return EXIT_FINE;
+}
+
+static struct cost_preset *open_costs(const char *spec, int *status)
+{
+	char err[768];
+	struct cost_preset *preset = cost_open(spec, err, sizeof(err));
+
+	if (!preset) {
+		*status = errno == EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		msg_error("%s", err);
+	}
+	return preset;
+}
+
+/* Whether PRESET may price anything; says why not. */
+static bool may_be_used(const struct cost_preset *preset)
+{
+	if (preset->not_for_use)
+		msg_error("cost preset %s is marked as not for use: %s", preset->name,
+			  preset->not_for_use);
+	return !preset->not_for_use;
+}
+
+static int help_cost(const char *spec)
+{
+	int status = EXIT_FINE;
+	struct cost_preset *preset = open_costs(spec, &status);
+
+	if (preset)
+		cost_write(stdout, preset);
+	cost_free(preset);
+	return status;
 }
 
 static void print_action(const struct policy_action *act)
@@ -262,7 +298,7 @@ out:
 	return status;
 }
 
-enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS,
+enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS, OPT_HELP_COST,
        OPT_TLB, OPT_SAMPLES, OPT_ACCESS, OPT_DIRTY_SHARE,
        OPT_SHARD, OPT_MEMORY };
 
@@ -286,6 +322,7 @@ int main(int argc, char **argv)
 		{"list-policies", no_argument, NULL, OPT_LIST},
 		{"help-policy", required_argument, NULL, OPT_HELP_POLICY},
 		{"list-costs", no_argument, NULL, OPT_LIST_COSTS},
+		{"help-cost", required_argument, NULL, OPT_HELP_COST},
 		{"tlb", required_argument, NULL, OPT_TLB},
 		{"samples", required_argument, NULL, OPT_SAMPLES},
 		{"access", required_argument, NULL, OPT_ACCESS},
@@ -299,6 +336,7 @@ int main(int argc, char **argv)
 	};
 	char *accesses[16];
 	struct replay_options options = {.stop = &stop, .accesses = accesses, .dirty_share = -1};
+	struct cost_preset *preset = NULL;
 	struct tlb_geometry tlb;
 	const char *output = "results.db";
 	bool append = false, dumping = false;
@@ -323,12 +361,18 @@ int main(int argc, char **argv)
 			append = true;
 			break;
 		case OPT_COST:
-			options.cost = cost_find(optarg);
-			if (!options.cost) {
-				msg_error("no cost preset '%s' (see --list-costs)", optarg);
+			cost_free(preset);
+			options.cost = preset = open_costs(optarg, &status);
+			if (!preset)
 				goto out;
-			}
+			status = EXIT_FAILED;
+			if (!may_be_used(preset))
+				goto out;
+			status = EXIT_USAGE;
 			break;
+		case OPT_HELP_COST:
+			status = help_cost(optarg);
+			goto out;
 		case OPT_TLB:
 			if (tlb_parse(optarg, &tlb, err, sizeof(err))) {
 				msg_error("--tlb %s", err);
@@ -423,5 +467,6 @@ int main(int argc, char **argv)
 	status = replay_all(&options, output, append, argv + optind, argc - optind);
 out:
 	replay_options_free(&options);
+	cost_free(preset);
 	return msg_status(status);
 }

@@ -247,6 +247,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 				      .tlb = options->tlb_text,
 				      .dirty_share = options->dirty_share,
 				      .shard = options->shard};
+	struct cost_preset *preset = NULL;
 	struct stages *stages = NULL;
 	struct results_error rerr;
 	struct trace_error terr;
@@ -267,8 +268,15 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	if (ret)
 		goto out;
 	config.arch = find_arch(config.trace, config.decoder, &input.arch, &input.arch_source);
-	if (!input.cost && config.arch)
-		input.cost = cost_find(config.arch == ARCH_ARM64 ? "arm64-generic" : "x86-generic");
+	if (!input.cost && config.arch) {
+		preset = cost_open(config.arch == ARCH_ARM64 ? "arm64-generic" : "x86-generic",
+				   err->text, sizeof(err->text));
+		ret = -EINVAL;
+		if (!preset)
+			goto out;
+		input.cost = preset;
+	}
+	config.cost = input.cost;
 	while (1u << (config.page_shift + 1) <= trace_info(config.trace)->page_size)
 		config.page_shift++;
 	ret = results_trace_begin(results, &rerr);
@@ -299,6 +307,7 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 	*lost = has_lost(trace_info(config.trace));
 out:
 	stages_free(stages);
+	cost_free(preset);
 	samples_close(config.samples);
 	decoder_free(config.decoder);
 	trace_close(config.trace);

@@ -407,6 +407,7 @@ struct job {
 	const char *kernel_policy;
 	int64_t trace;
 	char name[256];
+	char cost[512]; /* label of the preset */
 	sqlite3_stmt *notes;
 };
 
@@ -699,6 +700,16 @@ static struct policy_counts policy_counts(const struct job *j, unsigned int p)
 				  .kernels = is_kernel(j, p)};
 
 	memcpy(c.flushes, res->scope, sizeof(c.flushes));
+	memcpy(c.whole, res->whole, sizeof(c.whole));
+	memcpy(c.further, res->further, sizeof(c.further));
+	c.target_pages = res->target_pages;
+	c.rewalks = res->rewalks;
+	if (j->in->cost) {
+		const struct fabric_result *queues = &j->in->queues[p * 3];
+
+		c.queue_ns = (struct real_bound){queues[0].wait_ns, queues[1].wait_ns,
+						 queues[2].wait_ns};
+	}
 	for (unsigned int l = 0; l < NR_LEVELS; l++) {
 		c.fix_scope[l] = res->spurious_scope[l];
 		c.spurious[l] = (struct spurious_count){.proven = res->spurious_proven[l],
@@ -856,26 +867,31 @@ static void write_exposures(struct job *j, unsigned int p, int64_t id)
 		note(j, "left out", inst->spec, (int64_t)res->rows_left_out, "%s", NOTE_ROWS_LEFT);
 }
 
+/* CPUs of the machine that is priced. */
+static unsigned int priced_cpus(const struct job *j)
+{
+	unsigned int cpus = j->in->cost ? j->in->cost->use_cpus : 0;
+
+	return cpus ? cpus : decoder_nr_cpus(j->in->decoder);
+}
+
 static void write_costs(struct job *j, unsigned int p, int64_t id)
 {
 	struct policy_counts counts = policy_counts(j, p);
-	struct real_bound parts[NR_PARTS] = {{0}};
-	bool open[NR_PARTS] = {false};
-	sqlite3_stmt *stmt = insert_into(j->r, "costs", 7);
+	struct derived_cost parts[NR_PARTS];
+	sqlite3_stmt *stmt = insert_into(j->r, "quantities", 5);
 
 	for (unsigned int i = 0; i < NR_COSTS; i++) {
-		const struct cost_item *item = &j->in->cost->items[i];
-		struct real_bound n = derive_quantity(&counts, decoder_nr_cpus(j->in->decoder), i);
-		enum cost_part part = derive_part(i);
+		struct real_bound n = derive_quantity(&counts, priced_cpus(j), i);
 
-		derive_add(&parts[part],
-			   (struct real_bound){n.low * item->low, n.estimate * item->value,
-					       n.high * item->high});
-		open[part] |= n.high > 0 && item->trust == COST_UNCALIBRATED;
+		put(j->r, stmt, "isddd", id, cost_infos[i].name, n.low, n.estimate, n.high);
 	}
+	sqlite3_finalize(stmt);
+	derive_costs(&counts, priced_cpus(j), j->in->cost, parts);
+	stmt = insert_into(j->r, "costs", 7);
 	for (unsigned int i = 0; i < NR_PARTS; i++)
-		put(j->r, stmt, "issdddi", id, j->in->cost->name, cost_part_name(i), parts[i].low,
-		    parts[i].estimate, parts[i].high, (int64_t)open[i]);
+		put(j->r, stmt, "issdddi", id, j->cost, cost_part_name(i), parts[i].ns.low,
+		    parts[i].ns.estimate, parts[i].ns.high, (int64_t)parts[i].uncalibrated);
 	sqlite3_finalize(stmt);
 }
 
@@ -1063,8 +1079,11 @@ static void write_pages_and_mms(struct job *j, const int64_t *ids)
 		note(j, "left out", "pages", rest, "%s", NOTE_PAGES_LEFT);
 	run(j->r, "DROP TABLE temp.page_sums");
 	stmt = insert_into(j->r, "runs", 4);
-	put(j->r, stmt, "isss", j->trace, "cost", j->in->cost ? j->in->cost->name : "none",
+	put(j->r, stmt, "isss", j->trace, "cost", j->in->cost ? j->cost : "none",
 	    j->in->cost_origin);
+	snprintf(sql, sizeof(sql), "%u", priced_cpus(j));
+	put(j->r, stmt, "isss", j->trace, "cost_cpus", sql,
+	    j->in->cost && j->in->cost->use_cpus ? "given" : "default");
 	put(j->r, stmt, "isss", j->trace, "tlb", j->in->tlb ? j->in->tlb : "none",
 	    j->in->tlb ? "given" : "default");
 	snprintf(sql, sizeof(sql), "%zu", j->in->max_rows);
@@ -1265,13 +1284,14 @@ static void write_policies(struct job *j)
 
 static void write_cost_items(struct job *j)
 {
-	sqlite3_stmt *stmt = insert_into(j->r, "cost_items", 9);
+	sqlite3_stmt *stmt = insert_into(j->r, "cost_items", 12);
 
 	for (unsigned int i = 0; j->in->cost && i < NR_COSTS; i++) {
 		const struct cost_item *item = &j->in->cost->items[i];
 
-		put(j->r, stmt, "isssdddss", j->trace, j->in->cost->name, item->name, item->unit,
-		    item->low, item->value, item->high, cost_trust_name(item->trust), item->source);
+		put(j->r, stmt, "isssdddsssss", j->trace, j->cost, item->name, item->unit, item->low,
+		    item->value, item->high, cost_trust_name(item->trust), item->source, item->cpu,
+		    item->cores, item->kernel);
 	}
 	sqlite3_finalize(stmt);
 }
@@ -1384,6 +1404,8 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 		r->error = SQLITE_NOMEM;
 		snprintf(r->error_text, sizeof(r->error_text), "out of memory");
 	}
+	if (input->cost)
+		cost_label(input->cost, j.cost, sizeof(j.cost));
 	j.notes = insert_into(r, "notes", 5);
 	write_trace(&j);
 	write_recorded(&j);

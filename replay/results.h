@@ -14,6 +14,7 @@
 #include "replay/decode.h"
 #include "replay/dirty.h"
 #include "replay/engine.h"
+#include "replay/fabric.h"
 #include "replay/heat.h"
 #include "replay/interpret.h"
 #include "replay/trace.h"
@@ -71,6 +72,7 @@ struct results_input {
 	unsigned int nr_policies;
 	const struct cost_preset *cost; /* NULL: none fits, costs are left out */
 	const char *cost_origin;        /* given, default */
+	const struct fabric_result *queues; /* [policy * 3 + 0 low, 1 value, 2 high]; with COST */
 	const char *arch, *arch_source;
 	uint64_t hash;                  /* of the file's bytes */
 	uint64_t events, events_used;

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "common/msg.h"
+#include "replay/fabric.h"
 #include "replay/interpret.h"
 #include "replay/pipeline.h"
 
@@ -34,6 +35,8 @@
 #define BATCH_ALONE 1024
 #define BATCH       4096
 #define SLOTS       8 /* batches under way with threads */
+
+#define BOUNDS 3 /* low, value, high */
 
 #define MEMORY_EVENTS (1U << 16) /* between two looks at the memory in use */
 
@@ -66,6 +69,7 @@ struct group {
 	struct stages *stages;
 	struct engine *engine;
 	unsigned int first, nr; /* policies */
+	struct fabric **queues; /* one for each policy and bound; NULL: nothing is priced */
 };
 
 struct stages {
@@ -80,6 +84,7 @@ struct stages {
 	pthread_mutex_t rows; /* whoever gives rows to the results */
 	const struct policy_result **outcomes; /* by policy */
 	bool *shard_unsure;                    /* by policy */
+	struct fabric_result *waits; /* by policy and bound, in the end */
 	/* The reader's. */
 	uint64_t events, first_ns, last_ns;
 	struct trace_error read_error;
@@ -125,6 +130,15 @@ static void sink_flush_mm(void *context, unsigned int policy, uint32_t mm, unsig
 	pthread_mutex_lock(&g->stages->rows);
 	results_flush_mm(g->stages->config.results, g->first + policy, mm, point, scope, flushes);
 	pthread_mutex_unlock(&g->stages->rows);
+}
+
+static void sink_broadcast(void *context, unsigned int policy, uint64_t time_ns, unsigned int cpu,
+			   unsigned int times, bool waits)
+{
+	struct group *g = context;
+
+	for (unsigned int i = 0; i < BOUNDS; i++)
+		fabric_broadcast(g->queues[policy * BOUNDS + i], time_ns, cpu, times, waits);
 }
 
 static void sink_fact(void *context, const char *line, size_t size)
@@ -401,6 +415,24 @@ static unsigned int choose_groups(unsigned int nr, unsigned int threads)
 	return best;
 }
 
+/* A queue for each policy of G at each bound of the service time. */
+static int make_queues(struct stages *s, struct group *g)
+{
+	const struct cost_item *service = &s->config.cost->items[COST_BROADCAST_SERVICE],
+			       *waiter = &s->config.cost->items[COST_SERVICE_WAITER];
+	const struct fabric_service services[BOUNDS] = {{service->low, waiter->low},
+							{service->value, waiter->value},
+							{service->high, waiter->high}};
+
+	g->queues = calloc(g->nr * BOUNDS, sizeof(struct fabric *));
+	for (unsigned int i = 0; g->queues && i < g->nr * BOUNDS; i++) {
+		g->queues[i] = fabric_new(decoder_nr_cpus(s->config.decoder), services[i % BOUNDS]);
+		if (!g->queues[i])
+			return -ENOMEM;
+	}
+	return g->queues ? 0 : -ENOMEM;
+}
+
 static int make_groups(struct stages *s)
 {
 	const struct replay_options *o = s->config.options;
@@ -410,7 +442,8 @@ static int make_groups(struct stages *s)
 	s->groups = calloc(s->nr_groups, sizeof(*s->groups));
 	s->outcomes = calloc(o->nr_policies + 1, sizeof(const struct policy_result *));
 	s->shard_unsure = calloc(o->nr_policies + 1, sizeof(*s->shard_unsure));
-	if (!s->groups || !s->outcomes || !s->shard_unsure)
+	s->waits = calloc(o->nr_policies * BOUNDS + 1, sizeof(*s->waits));
+	if (!s->groups || !s->outcomes || !s->shard_unsure || !s->waits)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < s->nr_groups; i++) {
 		struct group *g = &s->groups[i];
@@ -425,12 +458,13 @@ static int make_groups(struct stages *s)
 			.shard = o->shard,
 			/* Decisions by page are the same for all. */
 			.sink = {.context = g, .page = i ? NULL : sink_page, .stale = sink_stale,
-				 .flush_mm = sink_flush_mm},
+				 .flush_mm = sink_flush_mm,
+				 .broadcast = s->config.cost ? sink_broadcast : NULL},
 		};
 
 		*g = (struct group){.stages = s, .first = first, .nr = nr,
 				    .engine = engine_new(&config)};
-		if (!g->engine)
+		if (!g->engine || (s->config.cost && make_queues(s, g)))
 			return -ENOMEM;
 		for (unsigned int p = 0; p < nr; p++)
 			s->outcomes[first + p] = engine_result(g->engine, p);
@@ -491,8 +525,15 @@ void stages_free(struct stages *s)
 		free(s->slots[i].events);
 		free(s->slots[i].ended);
 	}
-	for (unsigned int i = 0; s->groups && i < s->nr_groups; i++)
-		engine_free(s->groups[i].engine);
+	for (unsigned int i = 0; s->groups && i < s->nr_groups; i++) {
+		struct group *g = &s->groups[i];
+
+		engine_free(g->engine);
+		for (unsigned int k = 0; g->queues && k < g->nr * BOUNDS; k++)
+			fabric_free(g->queues[k]);
+		free(g->queues);
+	}
+	free(s->waits);
 	free(s->groups);
 	free(s->outcomes);
 	free(s->shard_unsure);
@@ -561,6 +602,10 @@ int stages_run(struct stages *s, struct replay_error *err)
 	pipeline_free(s->pipeline);
 	s->pipeline = NULL;
 	decoder_count(s->config.decoder);
+	for (unsigned int i = 0; s->config.cost && i < s->nr_groups; i++)
+		for (unsigned int k = 0; k < s->groups[i].nr * BOUNDS; k++)
+			s->waits[s->groups[i].first * BOUNDS + k] =
+				*fabric_result(s->groups[i].queues[k]);
 	for (unsigned int i = 0; i < s->nr_groups; i++)
 		for (unsigned int k = 0; k < s->groups[i].nr; k++)
 			s->shard_unsure[s->groups[i].first + k] =
@@ -577,6 +622,7 @@ void stages_results(const struct stages *s, struct results_input *input)
 	input->interpreter = s->interpreter;
 	input->outcomes = s->outcomes;
 	input->shard_unsure = s->shard_unsure;
+	input->queues = s->waits;
 	input->engine = s->groups[0].engine;
 	input->dirty = s->dirty;
 	input->heat = s->heat;

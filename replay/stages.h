@@ -22,6 +22,7 @@ struct stages_config {
 	struct decoder *decoder;
 	unsigned int arch, page_shift;
 	const struct replay_options *options;
+	const struct cost_preset *cost; /* for queues of broadcasts; NULL: none */
 	size_t max_rows; /* single exposures kept per policy */
 	struct results *results;
 	struct samples *samples; /* NULL: none */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "schema/derive.h"
 
+#include <string.h>
+
 #define BY_LEVEL(field, real)                                                                    \
 	{                                                                                        \
 		.name = "spurious_" #field,                                                      \
@@ -8,10 +10,10 @@
 		.stride = sizeof(struct spurious_count), .nr = NR_LEVELS, .subject = level_name, \
 		.is_double = real, .adds = true                                                  \
 	}
-#define BY_SCOPE(field)                                                                 \
+#define BY_SCOPE(what, field)                                                                \
 	{                                                                               \
-		.name = "flushes_" #field,                                              \
-		.offset = offsetof(struct policy_counts, flushes[0].field),             \
+		.name = #what "_" #field,                                                \
+		.offset = offsetof(struct policy_counts, what[0].field),             \
 		.stride = sizeof(struct bound), .nr = NR_SCOPES, .subject = scope_name, \
 		.adds = true                                                            \
 	}
@@ -40,14 +42,27 @@ const struct counts_field counts_fields[] = {
 	 .stride = sizeof(uint64_t),
 	 .nr = NR_LEVELS,
 	 .subject = level_name},
-	BY_SCOPE(low),
-	BY_SCOPE(estimate),
-	BY_SCOPE(high),
+	BY_SCOPE(flushes, low),
+	BY_SCOPE(flushes, estimate),
+	BY_SCOPE(flushes, high),
+	BY_SCOPE(whole, low),
+	BY_SCOPE(whole, estimate),
+	BY_SCOPE(whole, high),
+	BY_SCOPE(further, low),
+	BY_SCOPE(further, estimate),
+	BY_SCOPE(further, high),
 	ONE(targets.low),
 	ONE(targets.estimate),
 	ONE(targets.high),
+	ONE(target_pages.low),
+	ONE(target_pages.estimate),
+	ONE(target_pages.high),
 	ONE(refills),
 	ONE(notifies),
+	ONE(rewalks),
+	SAME(queue_ns.low),
+	SAME(queue_ns.estimate),
+	SAME(queue_ns.high),
 	SAME(share),
 	SAME(write_share),
 	{.name = NULL},
@@ -163,32 +178,61 @@ struct real_bound derive_spurious_at(const struct policy_counts *c, unsigned int
 	return all;
 }
 
+/* Of the flushes of SCOPE, those of pages. */
+static struct real_bound of_pages(const struct policy_counts *c, enum scope scope)
+{
+	struct real_bound all = real(&c->flushes[scope]), whole = real(&c->whole[scope]);
+
+	return (struct real_bound){positive(all.low - whole.low),
+				   positive(all.estimate - whole.estimate),
+				   positive(all.high - whole.high)};
+}
+
 struct real_bound derive_quantity(const struct policy_counts *c, unsigned int cpus,
 				  enum cost_item_id item)
 {
-	struct real_bound b = real(&c->flushes[SCOPE_LOCAL]);
 	double refills = (double)c->refills, notifies = (double)c->notifies;
+	double rewalks = (double)c->rewalks, others = cpus ? cpus - 1 : 0;
+	struct real_bound b;
 
 	switch (item) {
 	case COST_FLUSH_LOCAL: /* a spurious fault flushes too, where the policy says so */
+		b = of_pages(c, SCOPE_LOCAL);
 		for (unsigned int level = 0; level < NR_LEVELS; level++)
 			if (c->fix_scope[level] == SCOPE_LOCAL)
 				derive_add(&b, derive_spurious_at(c, level));
 		return b;
+	case COST_FLUSH_PAGE:
+		return real(&c->further[SCOPE_LOCAL]);
+	case COST_FLUSH_MM:
+		return real(&c->whole[SCOPE_LOCAL]);
 	case COST_FLUSH_BROADCAST:
-		return real(&c->flushes[SCOPE_BROADCAST]);
+		return of_pages(c, SCOPE_BROADCAST);
+	case COST_BROADCAST_PAGE:
+		return real(&c->further[SCOPE_BROADCAST]);
+	case COST_BROADCAST_MM:
+		return real(&c->whole[SCOPE_BROADCAST]);
+	case COST_BROADCAST_CPU:
 	case COST_VICTIM_BROADCAST:
-		return times(real(&c->flushes[SCOPE_BROADCAST]), cpus ? cpus - 1 : 0);
+		return times(real(&c->flushes[SCOPE_BROADCAST]), others);
+	case COST_BROADCAST_SERVICE: /* is paid as queue_ns */
+	case COST_SERVICE_WAITER:
+		break;
 	case COST_IPI_SEND:
+	case COST_IPI_WAIT:
 		return real(&c->flushes[SCOPE_MASK]);
 	case COST_IPI_TARGET:
 		return beyond_first(&c->targets, &c->flushes[SCOPE_MASK]);
 	case COST_VICTIM_IPI:
 		return real(&c->targets);
+	case COST_VICTIM_PAGE:
+		return real(&c->target_pages);
 	case COST_SPURIOUS_FAULT:
 		return derive_spurious_at(c, NR_LEVELS);
 	case COST_REFILL:
 		return (struct real_bound){0, refills * c->share, refills};
+	case COST_REFILL_MM: /* on at least one CPU, on all at most */
+		return (struct real_bound){0, rewalks, rewalks * (others + 1)};
 	case COST_NOTIFY:
 		return (struct real_bound){notifies, notifies, notifies};
 	case NR_COSTS:
@@ -202,16 +246,42 @@ enum cost_part derive_part(enum cost_item_id item)
 	switch (item) {
 	case COST_VICTIM_BROADCAST:
 	case COST_VICTIM_IPI:
+	case COST_VICTIM_PAGE:
 		return PART_VICTIMS;
+	case COST_BROADCAST_SERVICE:
+	case COST_SERVICE_WAITER:
+		return PART_QUEUE;
 	case COST_SPURIOUS_FAULT:
 		return PART_SPURIOUS;
 	case COST_REFILL:
+	case COST_REFILL_MM:
 		return PART_REFILL;
 	case COST_NOTIFY:
 		return PART_NOTIFY;
 	default:
 		return PART_INITIATOR;
 	}
+}
+
+void derive_costs(const struct policy_counts *c, unsigned int cpus, const struct cost_preset *preset,
+		  struct derived_cost parts[NR_PARTS])
+{
+	memset(parts, 0, NR_PARTS * sizeof(*parts));
+	for (unsigned int i = 0; i < NR_COSTS; i++) {
+		const struct cost_item *item = &preset->items[i];
+		struct real_bound n = derive_quantity(c, cpus, i);
+		struct derived_cost *part = &parts[derive_part(i)];
+
+		derive_add(&part->ns, (struct real_bound){n.low * item->low, n.estimate * item->value,
+							  n.high * item->high});
+		part->uncalibrated |= n.high * item->high > 0 && item->trust == COST_UNCALIBRATED;
+	}
+	derive_add(&parts[PART_QUEUE].ns, c->queue_ns);
+	parts[PART_QUEUE].uncalibrated =
+		c->queue_ns.high > 0 &&
+		(preset->items[COST_BROADCAST_SERVICE].trust == COST_UNCALIBRATED ||
+		 (preset->items[COST_SERVICE_WAITER].high > 0 &&
+		  preset->items[COST_SERVICE_WAITER].trust == COST_UNCALIBRATED));
 }
 
 bool derive_check_row(const struct check_counts *c, unsigned int point)

@@ -75,6 +75,7 @@ struct real_bound derive_spurious(const struct spurious_count *c, double share, 
 #define COST_PARTS(X)             \
 	X(INITIATOR, "initiator") \
 	X(VICTIMS, "victims")     \
+	X(QUEUE, "queue")         \
 	X(SPURIOUS, "spurious")   \
 	X(REFILL, "refill")       \
 	X(NOTIFY, "notify")
@@ -95,8 +96,17 @@ struct policy_counts {
 	struct spurious_count spurious[NR_LEVELS];
 	uint64_t fix_scope[NR_LEVELS];   /* enum scope of the flush that fixes a spurious fault */
 	struct bound flushes[NR_SCOPES]; /* without those that fix spurious faults */
+	struct bound whole[NR_SCOPES];   /* of flushes, those of a whole address space */
+	struct bound further[NR_SCOPES]; /* pages after the first, of all others */
 	struct bound targets;            /* CPUs interrupted */
+	struct bound target_pages;       /* further pages, on each of these */
 	uint64_t refills, notifies;
+	uint64_t rewalks; /* of whole, those whose address space lives on */
+	/*
+	 * What broadcasts waited for each other, ns (replay/fabric.h), at the low, value and high of
+	 * broadcast_service. Every shard sees all broadcasts.
+	 */
+	struct real_bound queue_ns;
 	double share, write_share;
 	bool kernels; /* the policy is the recorded kernel's own */
 };
@@ -117,12 +127,25 @@ extern const struct counts_field counts_fields[];
 /* Spurious faults of one level, or of all for NR_LEVELS. */
 struct real_bound derive_spurious_at(const struct policy_counts *c, unsigned int level);
 
-/* How many times ITEM of a preset is paid on a machine with CPUS. */
+/*
+ * How many times ITEM of a preset is paid on a machine with CPUS: what a policy costs is the sum
+ * of these times the item's price, and queue_ns.
+ */
 struct real_bound derive_quantity(const struct policy_counts *c, unsigned int cpus,
 				  enum cost_item_id item);
 
 /* The part of the cost that ITEM belongs to. */
 enum cost_part derive_part(enum cost_item_id item);
+
+/* One part of what a policy costs. */
+struct derived_cost {
+	struct real_bound ns;
+	bool uncalibrated; /* rests on an item that nobody measured */
+};
+
+/* What C costs at the prices of PRESET on a machine with CPUS. */
+void derive_costs(const struct policy_counts *c, unsigned int cpus, const struct cost_preset *preset,
+		  struct derived_cost parts[NR_PARTS]);
 
 /* TO gets MORE added. */
 void derive_add(struct real_bound *to, struct real_bound more);

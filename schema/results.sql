@@ -125,8 +125,13 @@ CREATE TABLE exposure_rows(policy INTEGER NOT NULL REFERENCES policies(id), kind
 -- Cost presets as used, and what they make of the counts.
 CREATE TABLE cost_items(trace INTEGER NOT NULL REFERENCES traces(id), cost TEXT NOT NULL,
   item TEXT NOT NULL, unit TEXT NOT NULL, low REAL NOT NULL, value REAL NOT NULL, high REAL NOT NULL,
-  trust TEXT NOT NULL,               -- measured, derived, uncalibrated
-  source TEXT NOT NULL);
+  trust TEXT NOT NULL,               -- measured, derived, uncalibrated, given
+  source TEXT NOT NULL,
+  cpu TEXT NOT NULL, cores TEXT NOT NULL, kernel TEXT NOT NULL); -- of the machine it is from
+-- How often each policy pays each item: costs are these times the item's low, value, high, and what
+-- broadcasts waited for each other (part queue).
+CREATE TABLE quantities(policy INTEGER NOT NULL REFERENCES policies(id), item TEXT NOT NULL,
+  low REAL NOT NULL, estimate REAL NOT NULL, high REAL NOT NULL);
 CREATE TABLE costs(policy INTEGER NOT NULL REFERENCES policies(id), cost TEXT NOT NULL,
   part TEXT NOT NULL, low_ns REAL NOT NULL, estimate_ns REAL NOT NULL, high_ns REAL NOT NULL,
   uncalibrated INTEGER NOT NULL);    -- 1: rests on an item that nobody measured

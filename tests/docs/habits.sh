@@ -75,7 +75,7 @@ for page in docs/*.[1-8]; do
 	done
 done
 
-for words in 'tlbreplay --list-policies' 'tlbreplay --list-costs' 'tlbreplay --help-policy=x86' \
+for words in 'tlbreplay --list-policies' 'tlbreplay --list-costs' 'tlbreplay --help-policy=x86' 'tlbreplay --help-cost=x86-generic' \
 	'tlbreplay --dump examples/debian-6.12.dat' 'tlbreport list' 'tlbreport help cost' \
 	'tlbexport examples/debian-6.12.dat -o -' 'tlbcapture --until=help'; do
 	full $words
@@ -128,6 +128,12 @@ for text in $(sed -n 's/^#define SNAPSHOT_[A-Z_]* *"\([a-z.]*\).*/\1/p; s/^#defi
 done
 grep -q "^$(sqlite3 "$DIR/r.db" 'PRAGMA user_version'). It holds" $page || fail "$page: another user_version"
 
+# Every item and key of a cost preset is in its manual.
+page=docs/tlbreplay-costs.5
+for word in $("$BUILD/tlbreplay" --help-cost=x86-generic | sed -n 's/^\[\(.*\)\]$/\1/p; s/^\([a-z_]*\) =.*/\1/p' | sort -u) not_for_use; do
+	grep -qw -e "$word" $page || fail "$page does not name $word"
+done
+
 # ---- completion ----
 
 # complete_line WORD...: what bash offers for the last word.
@@ -160,6 +166,7 @@ for name in $("$BUILD/tlbreplay" --list-policies | cut -d ' ' -f 1); do
 done
 offers arm64-local tlbreplay --help-policy =
 offers x86-generic tlbreplay --cost ''
+offers arm64-seed tlbreplay --help-cost =
 offers examples/x86.dat tlbreplay -p x86 examples/x
 offers examples/x86.dat tlbexport examples/
 offers examples tlbreplay exa

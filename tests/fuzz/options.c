@@ -56,6 +56,16 @@ static void try_tlb(const char *text)
 			   g.level[i].ways);
 }
 
+static void try_cost(const char *text)
+{
+	char err[512] = "";
+	struct cost_preset *preset = cost_open(text, err, sizeof(err));
+
+	if (!preset)
+		fuzz_check_text(err, sizeof(err));
+	cost_free(preset);
+}
+
 static void try_numbers(const char *text)
 {
 	int64_t count;
@@ -96,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		try_numbers(text);
 		break;
 	case 3:
-		cost_find(text);
+		try_cost(text);
 		break;
 	default:
 		try_rule(text);

@@ -137,7 +137,7 @@ expect "$DB" "" "SELECT s.trace, s.policy, s.kind FROM (SELECT trace, policy, ki
 	FROM v_stale GROUP BY 1, 2, 3) s JOIN v_exposure e USING(trace, policy, kind) WHERE e.bound = 'high'
 	AND (n > e.entries OR top <> e.max_ns)"
 # Costs: all parts or none, and a winner only where nothing overlaps.
-expect "$DB" "" "SELECT trace, policy, cost FROM v_cost GROUP BY 1, 2, 3 HAVING count(DISTINCT part) <> 5"
+expect "$DB" "" "SELECT trace, policy, cost FROM v_cost GROUP BY 1, 2, 3 HAVING count(DISTINCT part) <> 6"
 expect "$DB" "" "SELECT l.trace, l.least FROM v_least l WHERE l.least <> 'undecided' AND EXISTS (SELECT 1
 	FROM v_cost_total w JOIN v_cost_total o USING(trace, cost) WHERE w.trace = l.trace AND w.cost = l.cost
 	AND w.policy = l.least AND o.policy <> w.policy AND o.low_ns <= w.high_ns)"

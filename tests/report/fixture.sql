@@ -96,9 +96,9 @@ INSERT INTO exposure_rows VALUES
   (2, 'benign', 2, 0x12000, 2, 1200000000, 1250000000, 'flush');
 
 INSERT INTO cost_items VALUES
-  (1, 'arm64', 'tlbi_broadcast', 'ns', 100, 200, 900, 'measured', 'a paper'),
-  (1, 'arm64', 'spurious_fault', 'ns', 400, 500, 1000, 'uncalibrated', 'a guess'),
-  (2, 'arm64', 'tlbi_local', 'ns', 10, 20, 30, 'measured', 'a paper');
+  (1, 'arm64', 'tlbi_broadcast', 'ns', 100, 200, 900, 'measured', 'a paper', '-', '-', '-'),
+  (1, 'arm64', 'spurious_fault', 'ns', 400, 500, 1000, 'uncalibrated', 'a guess', '-', '-', '-'),
+  (2, 'arm64', 'tlbi_local', 'ns', 10, 20, 30, 'measured', 'a paper', '-', '-', '-');
 -- Sums: 4 .. 10 .. 40 ms, 1 .. 2.5 .. 5 ms, 0.5 .. 3 .. 20 ms; and 0, 10 .. 20 .. 30 us.
 INSERT INTO costs VALUES
   (1, 'arm64', 'initiator', 3e6, 8e6, 30e6, 0), (1, 'arm64', 'victims', 1e6, 2e6, 10e6, 0),
