@@ -45,11 +45,12 @@ ALL_LDFLAGS = $(HARDEN_LD) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 pkg_cflags = $(if $(1),$(shell pkg-config --cflags $(1)))
 pkg_libs   = $(if $(1),$(shell pkg-config --libs $(1)))
 
-PROGRAMS := tlbreplay tlbcapture tlbreport tlbexport
+PROGRAMS := tlbreplay tlbcapture tlbreport tlbexport tlbcalibrate
 SCRIPTS  := tlbfleet
 COMMON   := $(wildcard common/*.c schema/*.c)
 REPLAY   := $(wildcard replay/*.c replay/policies/*.c)
-CAPTURE  := $(wildcard capture/*.c)
+CALIBRATE := $(wildcard capture/calibrate*.c)
+CAPTURE  := $(filter-out $(CALIBRATE),$(wildcard capture/*.c))
 # analysis/ is three things: tlbreport, and what looks at raw events: an SQLite extension, an export.
 VTAB     := analysis/vtab.c analysis/rawtrace.c
 EXPORT   := analysis/export.c
@@ -57,7 +58,7 @@ ANALYSIS := $(filter-out $(VTAB) $(EXPORT) analysis/json.c,$(wildcard analysis/*
 UNIT     := $(wildcard tests/unit/*.c)
 TOOLS    := $(wildcard tests/tools/*.c)
 HARNESSES := $(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c))
-SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(ANALYSIS) $(VTAB) $(EXPORT) analysis/json.c $(UNIT) $(TOOLS) \
+SOURCES  := $(COMMON) $(REPLAY) $(CAPTURE) $(CALIBRATE) $(ANALYSIS) $(VTAB) $(EXPORT) analysis/json.c $(UNIT) $(TOOLS) \
 	$(HARNESSES) tests/fuzz/main.c $(wildcard examples/headline/*.c)
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
 REPLAY_LIB := $(filter-out replay/main.c,$(REPLAY))
@@ -72,6 +73,8 @@ $(B)/tlbreplay: LIBS = $(call pkg_libs,$(PKGS_REPLAY)) -lm -ldl \
 	$(patsubst %,'-Wl$(comma)--export-dynamic-symbol=%',$(EXPORTS))
 $(B)/tlbcapture: $(call objects,$(CAPTURE) $(COMMON))
 $(B)/tlbcapture: LIBS = $(call pkg_libs,$(PKGS_CAPTURE)) -lm
+$(B)/tlbcalibrate: $(call objects,$(CALIBRATE) $(COMMON))
+$(B)/tlbcalibrate: LIBS = -pthread -lm
 $(B)/tlbreport: $(call objects,$(ANALYSIS) $(COMMON))
 $(B)/tlbreport: LIBS = $(call pkg_libs,$(PKGS_ANALYSIS)) -lm
 $(B)/tlbexport: $(call objects,$(EXPORT) analysis/json.c $(REPLAY_LIB) $(COMMON))

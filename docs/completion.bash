@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bash completion for tlbreplay, tlbreport, tlbcapture, tlbexport and tlbfleet. Options, policies, presets and reports
+# bash completion for all programs. Options, policies, presets and reports
 # come from the programs themselves. Source it, or install it as completions/tlbreplay (make install does).
 
 # The options that "$1 --help" names.
@@ -190,9 +190,25 @@ _tlbfleet() {
 	esac
 }
 
+_tlbcalibrate() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	case $prev in
+	-o | --output)
+		_tlb_files '*.cost' "$cur"
+		return
+		;;
+	--name | --rounds)
+		COMPREPLY=()
+		return
+		;;
+	esac
+	_tlb_words "$(_tlb_options "$1")" "$cur"
+}
+
 shopt -s extglob
 complete -F _tlbreplay tlbreplay
 complete -F _tlbreport tlbreport
 complete -F _tlbcapture tlbcapture
 complete -F _tlbexport tlbexport
+complete -F _tlbcalibrate tlbcalibrate
 complete -F _tlbfleet tlbfleet

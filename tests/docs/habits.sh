@@ -16,7 +16,7 @@ fail() {
 	failed=1
 }
 version=$(sed -n 's/^VERSION := //p' Makefile)
-programs="tlbreplay tlbreport tlbcapture tlbexport tlbfleet"
+programs="tlbreplay tlbreport tlbcapture tlbexport tlbfleet tlbcalibrate"
 
 options() {
 	"$BUILD/$1" --help | grep -oE -e '(^|[][ |,(])--?[a-zA-Z][a-zA-Z-]*' | tr -d '][ |,(' | sort -u
@@ -154,7 +154,7 @@ offers() {
 	complete_line "$@" | grep -qxF -e "$wanted" || fail "completion of '$*' does not offer $wanted: $(complete_line "$@" | tr '\n' ' ')"
 }
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-[ "$(bash -c 'source docs/completion.bash; complete -p' | wc -l)" -eq 5 ] || fail "completion is not for five programs"
+[ "$(bash -c 'source docs/completion.bash; complete -p' | wc -l)" -eq 6 ] || fail "completion is not for six programs"
 for program in $programs; do
 	for option in $(options $program); do
 		complete_line $program "$option" | grep -qE -e "^$option=?\$" || fail "completion of $program does not know $option"
