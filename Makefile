@@ -271,7 +271,7 @@ fuzz: $(B)/tests/tools/gentrace
 	$(Q)$(MAKE) --no-print-directory B=build-fuzz CC=clang SAN=address,undefined \
 	  CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer fuzzers
 	$(Q)BUILD=$(B) tests/fuzz/run build-fuzz $(FUZZ_TIME) $(FUZZ)
-# cppcheck, gcc -fanalyzer and clang-tidy: tests/lint/run.
+# cppcheck and gcc -fanalyzer: tests/lint/run.
 lint: $(GEN) $(B)/gen/reports.inc
 	$(Q)BUILD=$(B) tests/lint/run $(LINT_TOOLS)
 # The same code under AFL++.
