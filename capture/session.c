@@ -470,7 +470,9 @@ static char **trace_cmd_arguments(const struct session *session, char **text, si
 	if (fclose(out))
 		return NULL;
 	char **argv = calloc(count + 1, sizeof(*argv));
-	for (size_t i = 0; argv && i < count; i++, at += strlen(*text + at) + 1)
+	if (!argv)
+		return NULL;
+	for (size_t i = 0; i < count; i++, at += strlen(*text + at) + 1)
 		argv[i] = *text + at;
 	return argv;
 }
