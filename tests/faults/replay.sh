@@ -244,7 +244,7 @@ if [ -n "$shimmed" ]; then
 			# What was there when it began is read; of what came later nothing is, but the name differs.
 			if [ $kind = GROW ]; then
 				[ $status = 0 ] || fail "it grew at read $i: status $status: $(cat "$DIR/err")"
-				[ "$(q "$PLACE/results.db" 'SELECT sum(events) FROM trace')" = "$(q "$DIR/want-long.db" 'SELECT sum(events) FROM trace')" ] ||
+				[ "$(q "$PLACE/results.db" 'SELECT sum(events) FROM traces')" = "$(q "$DIR/want-long.db" 'SELECT sum(events) FROM traces')" ] ||
 					fail "it grew at read $i: other events"
 				outcomes[done]=$((${outcomes[done]-0} + 1))
 			else
@@ -270,7 +270,7 @@ for append in "" --append; do
 		two=$!
 		wait $one && wait $two || fail "two at once $append: $(cat "$DIR/err1" "$DIR/err2")"
 		[ "$(q "$PLACE/results.db" 'PRAGMA integrity_check')" = ok ] || fail "two at once $append: damaged"
-		n=$(q "$PLACE/results.db" 'SELECT count(*) FROM trace')
+		n=$(q "$PLACE/results.db" 'SELECT count(*) FROM traces')
 		wanted=1
 		[ -z "$append" ] || wanted=3
 		[ "$n" = $wanted ] || fail "two at once $append: $n recordings, not $wanted"
