@@ -32,7 +32,7 @@ struct results {
 	sqlite3 *db;
 	char *path;
 	struct newfile file; /* what it is while it is not whole; not used when appending */
-	bool append, begun;
+	bool append, begun, writing;
 	struct top reuses;  /* pages by wp_reuse of PTEs */
 	struct top *stales; /* pages by stale entries, of each policy */
 	size_t nr_stales;
@@ -1404,6 +1404,13 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 		r->error = SQLITE_NOMEM;
 		snprintf(r->error_text, sizeof(r->error_text), "out of memory");
 	}
+	/*
+	 * Until now nothing but temporary rows was written. A transaction that has read could not
+	 * become one that writes while another replay is about to commit: this one waits for it.
+	 */
+	if (!r->writing)
+		run(r, "COMMIT; BEGIN IMMEDIATE");
+	r->writing = true;
 	if (input->cost)
 		cost_label(input->cost, j.cost, sizeof(j.cost));
 	j.notes = insert_into(r, "notes", 5);

@@ -57,7 +57,14 @@ judge() {
 		;;
 	1)
 		[ "$(grep -c '^tlbreplay: error: .' "$DIR/err")" = 1 ] || fail "$what: not one message: $(head -c 300 "$DIR/err")"
-		cmp -s "$PLACE/results.db" "$OLD" || fail "$what: the old database was changed"
+		# Where it could not even write the rollback, whoever opens the database next does that.
+		if [ -n "${4-}" ] && [ "$left" != "results.db " ]; then
+			[ "$(whole "$PLACE/results.db")" = "$(whole "$OLD")" ] ||
+				fail "$what: not the old database, even when rolled back"
+			[ "$(ls -A "$PLACE")" = results.db ] || fail "$what: left behind: $(ls -A "$PLACE")"
+		else
+			cmp -s "$PLACE/results.db" "$OLD" || fail "$what: the old database was changed"
+		fi
 		outcome=refused
 		;;
 	killed)
@@ -215,7 +222,10 @@ fail_each() {
 	for ((i = 1; i <= n; i += step)); do
 		begin
 		shim "$variable=$i" "$REPLAY" -p arm64-local "$@" -o "$PLACE/results.db" "$DIR/small.dat"
-		judge "$variable=$i $*" $status "$want"
+		case $variable$* in
+		SHIM_WRITE*--append*) judge "$variable=$i $*" $status "$want" leftovers ;;
+		*) judge "$variable=$i $*" $status "$want" ;;
+		esac
 	done
 	row "$what"
 }
