@@ -304,6 +304,41 @@ fail:
 	return ret;
 }
 
+int db_copy(sqlite3 **db, const char *path, char *err, size_t err_size)
+{
+	sqlite3 *copy = NULL;
+	sqlite3_backup *backup = NULL;
+	int rc = sqlite3_open_v2(":memory:", &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+
+	sqlite3_set_authorizer(*db, NULL, NULL);
+	if (!rc)
+		backup = sqlite3_backup_init(copy, "main", *db, "main");
+	if (backup) {
+		rc = sqlite3_backup_step(backup, -1);
+		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+		sqlite3_backup_finish(backup);
+	} else if (!rc) {
+		rc = sqlite3_errcode(copy);
+	}
+	if (!rc)
+		rc = add_functions(copy, path);
+	if (rc) {
+		snprintf(err, err_size, "%s", copy ? sqlite3_errmsg(copy) : sqlite3_errstr(rc));
+		sqlite3_close(copy);
+		return rc == SQLITE_NOMEM ? -ENOMEM : -EIO;
+	}
+	sqlite3_db_config(copy, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+	sqlite3_close(*db);
+	*db = copy;
+	return 0;
+}
+
+void db_guard(sqlite3 *db)
+{
+	sqlite3_exec(db, "PRAGMA temp_store = memory", NULL, NULL, NULL);
+	sqlite3_set_authorizer(db, authorize, NULL);
+}
+
 int db_empty(sqlite3 **db, char *err, size_t err_size)
 {
 	int rc = sqlite3_open_v2(":memory:", db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);

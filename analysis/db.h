@@ -17,6 +17,15 @@
 int db_open(const char *path, sqlite3 **db, char *err, size_t err_size);
 
 /*
+ * Puts a copy in memory, which can be written to, in the place of *DB, which PATH is the name of. The
+ * file stays as it is. Returns 0, or a negative errno with ERR and *DB as it was.
+ */
+int db_copy(sqlite3 **db, const char *path, char *err, size_t err_size);
+
+/* From now on SQL may do on that copy what it may on a database from db_open(). */
+void db_guard(sqlite3 *db);
+
+/*
  * Opens an empty database of our schema in memory, to see what queries look like. Returns like
  * db_open().
  */

@@ -58,6 +58,8 @@ static const struct {
 	{"overview", "Overview", false},
 	{"verdict", "Verdicts", false},
 	{"cost", "Cost", false},
+	{"break-even", "Break-even", false},
+	{"sweep", "Sweep", true},
 	{"policies", "Policies at each decision point", false},
 	{"timeline", "Timeline", false},
 	{"heat", "Where in memory, and when", false},

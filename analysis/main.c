@@ -37,8 +37,10 @@
 #include "analysis/merge.h"
 #include "analysis/plot.h"
 #include "analysis/report.h"
+#include "analysis/reprice.h"
 #include "common/msg.h"
 #include "common/param.h"
+#include "schema/costs.h"
 
 static const char help[] =
 	"Usage: tlbreport DB [REPORT] [--csv|--json] [OPTION]...\n"
@@ -60,12 +62,15 @@ static const char help[] =
 	"  --limit N       at most N rows of each table; 0: all\n"
 	"  --trace NAME    only this recording\n"
 	"  --policy NAME   only this policy, as it was given to tlbreplay or by its bare name\n"
+	"  --cost PRESET   other prices, by name or as a file, with figures of your own behind it:\n"
+	"                  arm64-generic-32:flush_broadcast=2us; may be repeated. No replay is needed\n"
 	"  --plot FILE     draw instead: into a .png or .svg file, or - for this terminal\n"
 	"  --fail-if RULE  of compare: exit with 1 if RULE holds, like 'cost>+5%' or\n"
 	"                  'broadcasts.high>=1000'\n"
 	"  --per-second    of compare: rates instead of totals\n"
 	"  --manifest LIST of merge: a fleet's recordings with hosts, labels and parts\n"
 	"  -o FILE         of html: where to write the page; default: standard output\n"
+	"  --list-costs    the cost presets that it knows\n"
 	"  -h, --help      this text; behind a report, what it answers and its columns\n"
 	"  -V, --version   the version\n"
 	"\n"
@@ -74,6 +79,7 @@ static const char help[] =
 	"  tlbreport results.db processes --policy arm64-broadcast --limit 5\n"
 	"  tlbreport results.db flush --csv > flush.csv\n"
 	"  tlbreport results.db cost --plot cost.svg\n"
+	"  tlbreport results.db cost --cost arm64-seed --cost arm64-generic:flush_local=20\n"
 	"  tlbreport results.db html -o report.html\n"
 	"  tlbreport compare old.db new.db --fail-if 'cost.sure>+5%'\n"
 	"  tlbreport help processes\n"
@@ -82,12 +88,15 @@ static const char help[] =
 	"are missing.\n";
 
 enum {
-	RULES_MOST = 64
+	RULES_MOST = 64,
+	COSTS_MOST = 32
 };
 
 struct command {
 	const char *path, *report, *plot, *output;
 	bool help, markdown, not_html;
+	char *costs[COSTS_MOST];
+	size_t nr_costs;
 	struct report_how how;
 	/* For compare: the second database and what was named first and second. */
 	bool compare, per_second;
@@ -200,7 +209,7 @@ static int parse_merge(struct command *c, int nr, char **words)
 	bool merge = !strcmp(words[0], "merge");
 
 	if (c->not_html || c->plot || c->output || c->nr_traces || c->nr_policies || c->nr_rules ||
-	    c->per_second || c->how.limit >= 0)
+	    c->nr_costs || c->per_second || c->how.limit >= 0)
 		return usage("%s takes no option%s", words[0], merge ? " but --manifest" : "");
 	if (!merge && c->manifest)
 		return usage("--manifest is for merge");
@@ -232,7 +241,9 @@ static int parse(int argc, char **argv, struct command *c)
 		MARKDOWN,
 		FAIL_IF,
 		PER_SECOND,
-		MANIFEST
+		MANIFEST,
+		COST,
+		LIST_COSTS
 	};
 	static const struct option options[] = {
 		{"csv", no_argument, NULL, CSV},
@@ -245,6 +256,8 @@ static int parse(int argc, char **argv, struct command *c)
 		{"fail-if", required_argument, NULL, FAIL_IF},
 		{"per-second", no_argument, NULL, PER_SECOND},
 		{"manifest", required_argument, NULL, MANIFEST},
+		{"cost", required_argument, NULL, COST},
+		{"list-costs", no_argument, NULL, LIST_COSTS},
 		{"markdown", no_argument, NULL, MARKDOWN},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
@@ -305,6 +318,14 @@ static int parse(int argc, char **argv, struct command *c)
 		case MANIFEST:
 			c->manifest = optarg;
 			break;
+		case COST:
+			if (c->nr_costs == COSTS_MOST)
+				return usage("more than %d times --cost", COSTS_MOST);
+			c->costs[c->nr_costs++] = optarg;
+			break;
+		case LIST_COSTS:
+			cost_list(stdout);
+			return EXIT_FINE;
 		case MARKDOWN:
 			c->markdown = true;
 			break;
@@ -342,6 +363,8 @@ static int parse(int argc, char **argv, struct command *c)
 		return parse_merge(c, argc - optind, argv + optind);
 	if (c->manifest)
 		return usage("--manifest is for merge");
+	if (c->compare && c->nr_costs)
+		return usage("compare takes the costs as they are in the databases, not --cost");
 	if (!c->compare && (c->nr_rules || c->per_second))
 		return usage("%s is for compare", c->nr_rules ? "--fail-if" : "--per-second");
 	c->path = argv[optind++];
@@ -641,6 +664,12 @@ static int run(struct command *c)
 	if (ret) {
 		msg_error("%s: %s", c->path, err);
 		status = ret == -ENOENT ? EXIT_USAGE : EXIT_FAILED;
+		goto out;
+	}
+	ret = c->nr_costs ? reprice(&db, c->path, c->costs, c->nr_costs, err, sizeof(err)) : 0;
+	if (ret) {
+		msg_error("%s", err);
+		status = ret == -EIO || ret == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 		goto out;
 	}
 	if (page || c->plot) {

@@ -72,6 +72,7 @@ static const struct rule rules[] = {
 	{"shard_witnesses", DERIVED, NULL},
 	{"shards", DERIVED, NULL},
 	{"stale_mm", UNION, NULL},
+	{"sweeps", DERIVED, NULL},
 	{"stale_pages", TOP, NULL},
 	{"swap", SAME, NULL},
 	{"verdicts", DERIVED, NULL},

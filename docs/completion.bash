@@ -62,6 +62,10 @@ _tlbreport() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} reports db=
 	reports=$("$1" list 2>/dev/null | cut -d ' ' -f 1)
 	case $prev in
+	--cost)
+		_tlb_words "$("$1" --list-costs 2>/dev/null | cut -d ' ' -f 1)" "$cur"
+		return
+		;;
 	--plot | -o)
 		_tlb_files '*.@(png|svg|html)' "$cur"
 		return

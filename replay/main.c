@@ -66,6 +66,8 @@ static void usage(FILE *out)
 	      "      --memory SIZE   give up when more memory than this is in use (1500M, 4G; default: no\n"
 	      "                      limit), and say what takes it\n"
 	      "      --dump          print every recorded event, one a line, and what was lost\n"
+	      "      --sweep NAME=FROM:TO:N[:log]\n"
+	      "                      costs with a cost item, cpus, share or write_share varied; twice: both\n"
 	      "      --list-policies, --help-policy=NAME, --list-costs,\n"
 	      "      --help-cost=PRESET\n"
 	      "  -h, --help, -V, --version\n"
@@ -298,7 +300,7 @@ out:
 	return status;
 }
 
-enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS, OPT_HELP_COST,
+enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS, OPT_HELP_COST, OPT_SWEEP,
        OPT_TLB, OPT_SAMPLES, OPT_ACCESS, OPT_DIRTY_SHARE,
        OPT_SHARD, OPT_MEMORY };
 
@@ -322,6 +324,7 @@ int main(int argc, char **argv)
 		{"list-policies", no_argument, NULL, OPT_LIST},
 		{"help-policy", required_argument, NULL, OPT_HELP_POLICY},
 		{"list-costs", no_argument, NULL, OPT_LIST_COSTS},
+		{"sweep", required_argument, NULL, OPT_SWEEP},
 		{"help-cost", required_argument, NULL, OPT_HELP_COST},
 		{"tlb", required_argument, NULL, OPT_TLB},
 		{"samples", required_argument, NULL, OPT_SAMPLES},
@@ -369,6 +372,16 @@ int main(int argc, char **argv)
 			if (!may_be_used(preset))
 				goto out;
 			status = EXIT_USAGE;
+			break;
+		case OPT_SWEEP:
+			if (options.nr_sweep == SWEEP_AXES_MAX) {
+				msg_error("more than %d times --sweep", SWEEP_AXES_MAX);
+				goto out;
+			}
+			if (sweep_parse(&options.sweep[options.nr_sweep++], optarg, err, sizeof(err))) {
+				msg_error("--sweep %s", err);
+				goto out;
+			}
 			break;
 		case OPT_HELP_COST:
 			status = help_cost(optarg);
@@ -450,6 +463,10 @@ int main(int argc, char **argv)
 	}
 	if ((options.samples || options.nr_accesses) && !options.tlb) {
 		msg_error("--samples and --access need --tlb: accesses fill TLBs of a stated size");
+		goto out;
+	}
+	if (options.nr_sweep && options.shard.parts > 1) {
+		msg_error("--sweep and --shard exclude each other: a part has no costs of its own");
 		goto out;
 	}
 	if (dumping) {

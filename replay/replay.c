@@ -244,6 +244,8 @@ int replay_trace(const char *path, const struct replay_options *options, struct 
 				      .max_rows = MAX_EXPOSURE_ROWS,
 				      .cost = options->cost,
 				      .cost_origin = options->cost ? "given" : "default",
+				      .sweep = options->sweep,
+				      .nr_sweep = options->nr_sweep,
 				      .tlb = options->tlb_text,
 				      .dirty_share = options->dirty_share,
 				      .shard = options->shard};

@@ -16,6 +16,8 @@ struct replay_options {
 	struct policy_instance *policies;
 	unsigned int nr_policies;
 	const struct cost_preset *cost;  /* NULL: by architecture */
+	struct sweep_axis sweep[SWEEP_AXES_MAX];
+	unsigned int nr_sweep;
 	const struct tlb_geometry *tlb;  /* NULL: no evidence is kept */
 	const char *tlb_text;            /* as given */
 	const char *samples;             /* accesses as text of perf script; NULL: none */

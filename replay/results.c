@@ -875,6 +875,28 @@ static unsigned int priced_cpus(const struct job *j)
 	return cpus ? cpus : decoder_nr_cpus(j->in->decoder);
 }
 
+static void write_sweep(struct job *j, const struct policy_counts *counts, int64_t id)
+{
+	const struct sweep_axis *axes = j->in->sweep;
+	unsigned int nr = j->in->nr_sweep, cpus = priced_cpus(j);
+	sqlite3_stmt *stmt = insert_into(j->r, "sweeps", 9);
+
+	for (unsigned int a = 0; nr && a < axes[0].nr; a++)
+		for (unsigned int b = 0; b < (nr > 1 ? axes[1].nr : 1); b++) {
+			double v[SWEEP_AXES_MAX] = {sweep_value(&axes[0], a),
+						    nr > 1 ? sweep_value(&axes[1], b) : 0};
+			struct real_bound all = sweep_cost(counts, cpus, j->in->cost, axes, v, nr);
+
+			if (nr > 1)
+				put(j->r, stmt, "issdsdddd", id, j->cost, axes[0].name, v[0],
+				    axes[1].name, v[1], all.low, all.estimate, all.high);
+			else
+				put(j->r, stmt, "issdsnddd", id, j->cost, axes[0].name, v[0], "", 0,
+				    (int64_t)0, all.low, all.estimate, all.high);
+		}
+	sqlite3_finalize(stmt);
+}
+
 static void write_costs(struct job *j, unsigned int p, int64_t id)
 {
 	struct policy_counts counts = policy_counts(j, p);
@@ -887,6 +909,7 @@ static void write_costs(struct job *j, unsigned int p, int64_t id)
 		put(j->r, stmt, "isddd", id, cost_infos[i].name, n.low, n.estimate, n.high);
 	}
 	sqlite3_finalize(stmt);
+	write_sweep(j, &counts, id);
 	derive_costs(&counts, priced_cpus(j), j->in->cost, parts);
 	stmt = insert_into(j->r, "costs", 7);
 	for (unsigned int i = 0; i < NR_PARTS; i++)

@@ -17,6 +17,7 @@
 #include "replay/fabric.h"
 #include "replay/heat.h"
 #include "replay/interpret.h"
+#include "replay/sweep.h"
 #include "replay/trace.h"
 #include "schema/costs.h"
 
@@ -71,6 +72,8 @@ struct results_input {
 	const struct policy_instance *policies;
 	unsigned int nr_policies;
 	const struct cost_preset *cost; /* NULL: none fits, costs are left out */
+	const struct sweep_axis *sweep; /* nr_sweep of them, at most SWEEP_AXES_MAX */
+	unsigned int nr_sweep;
 	const char *cost_origin;        /* given, default */
 	const struct fabric_result *queues; /* [policy * 3 + 0 low, 1 value, 2 high]; with COST */
 	const char *arch, *arch_source;

@@ -128,6 +128,11 @@ CREATE TABLE cost_items(trace INTEGER NOT NULL REFERENCES traces(id), cost TEXT 
   trust TEXT NOT NULL,               -- measured, derived, uncalibrated, given
   source TEXT NOT NULL,
   cpu TEXT NOT NULL, cores TEXT NOT NULL, kernel TEXT NOT NULL); -- of the machine it is from
+-- Costs with one or two things varied (tlbreplay --sweep): values on the axes in ns, CPUs or as a
+-- fraction; axis2 is '' where only one is varied.
+CREATE TABLE sweeps(policy INTEGER NOT NULL REFERENCES policies(id), cost TEXT NOT NULL,
+  axis1 TEXT NOT NULL, value1 REAL NOT NULL, axis2 TEXT NOT NULL, value2 REAL,
+  low_ns REAL NOT NULL, estimate_ns REAL NOT NULL, high_ns REAL NOT NULL);
 -- How often each policy pays each item: costs are these times the item's low, value, high, and what
 -- broadcasts waited for each other (part queue).
 CREATE TABLE quantities(policy INTEGER NOT NULL REFERENCES policies(id), item TEXT NOT NULL,
@@ -261,6 +266,69 @@ CREATE VIEW v_cost_total AS
   FROM costs c JOIN policies p ON p.id = c.policy JOIN traces t ON t.id = p.trace
   GROUP BY p.id, c.cost
   ORDER BY t.id, p.id, c.cost;
+
+-- How many times each cost item is paid under each policy.
+CREATE VIEW v_cost_count AS
+  SELECT t.trace, p.policy, c.item, c.low, c.estimate, c.high
+  FROM quantities c JOIN policies p ON p.id = c.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, p.id, c.rowid;
+
+-- Costs with one or two things varied.
+CREATE VIEW v_sweep AS
+  SELECT t.trace, p.policy, s.cost, s.axis1, s.value1, s.axis2, s.value2, s.low_ns, s.estimate_ns,
+         s.high_ns
+  FROM sweeps s JOIN policies p ON p.id = s.policy JOIN traces t ON t.id = p.trace
+  ORDER BY t.id, s.cost, s.axis1, s.axis2, s.value1, s.value2, p.id;
+
+-- Where the cheaper one of two policies changes. A policy that broadcasts less ("policy") costs less than one
+-- that broadcasts more ("other") while a broadcast costs more than broadcast_ns on the CPU that issues it
+-- and, in proportion, what it stalls the others (estimate; low and high from the bounds of all else; 0:
+-- always); all other prices stay. And while it takes fewer spurious faults than spurious_most: fewer than
+-- that share of the upgrades may have a sharer that writes. NULL: never, or there are no upgrades.
+CREATE VIEW v_break_even AS
+  WITH u AS (
+    SELECT f.policy, sum(f.decisions) AS upgrades FROM flush f
+    WHERE f.point IN ('wp_reuse', 'dirty_up', 'hugetlb_reuse') GROUP BY f.policy),
+  -- What a policy pays for broadcasts, and how many there are.
+  n AS (
+    SELECT p.trace, p.id, i.cost, sum(c.low * i.low) AS paid_low, sum(c.estimate * i.value) AS paid,
+           sum(c.high * i.high) AS paid_high,
+           max(CASE i.item WHEN 'flush_broadcast' THEN c.estimate END) AS broadcasts,
+           max(CASE i.item WHEN 'flush_broadcast' THEN i.value END) AS price
+    FROM policies p JOIN quantities c ON c.policy = p.id
+         JOIN cost_items i ON i.trace = p.trace AND i.item = c.item
+    WHERE i.item IN ('flush_broadcast', 'broadcast_cpu', 'broadcast_page', 'broadcast_mm',
+                     'victim_broadcast')
+    GROUP BY p.id, i.cost),
+  i AS (
+    SELECT trace, cost, max(CASE item WHEN 'spurious_fault' THEN value END) AS fault,
+           max(CASE item WHEN 'flush_local' THEN value END) AS fix
+    FROM cost_items GROUP BY trace, cost),
+  c AS (
+    SELECT n.*, p.policy, u.upgrades, sum(c.estimate_ns) AS all_ns,
+           -- What one spurious fault costs with the flush that fixes it, where there is one.
+           i.fault + CASE WHEN EXISTS (SELECT 1 FROM flush f WHERE f.policy = n.id AND f.point = 'spurious'
+                                       AND f.scope = 'local') THEN i.fix ELSE 0 END AS fault_ns,
+           (SELECT q.estimate FROM quantities q WHERE q.policy = n.id AND q.item = 'spurious_fault')
+             AS faults,
+           sum(c.low_ns) - n.paid_low AS rest_low, sum(c.estimate_ns) - n.paid AS rest,
+           sum(c.high_ns) - n.paid_high AS rest_high
+    FROM n JOIN policies p ON p.id = n.id JOIN costs c ON c.policy = n.id AND c.cost = n.cost
+         JOIN i ON i.trace = n.trace AND i.cost = n.cost
+         LEFT JOIN u ON u.policy = n.id
+    GROUP BY n.id, n.cost)
+  SELECT t.trace, a.cost, a.policy, b.policy AS other, b.broadcasts - a.broadcasts AS fewer_broadcasts,
+         max(0, (a.rest_low - b.rest_high) * a.price / (b.paid - a.paid)) AS broadcast_low_ns,
+         max(0, (a.rest - b.rest) * a.price / (b.paid - a.paid)) AS broadcast_ns,
+         max(0, (a.rest_high - b.rest_low) * a.price / (b.paid - a.paid)) AS broadcast_high_ns,
+         a.upgrades, a.faults AS spurious,
+         max(0, a.faults + (b.all_ns - a.all_ns) / nullif(a.fault_ns, 0)) AS spurious_most,
+         max(0, a.faults + (b.all_ns - a.all_ns) / nullif(a.fault_ns, 0)) / nullif(a.upgrades, 0)
+           AS sharer_most
+  FROM c a JOIN c b ON b.trace = a.trace AND b.cost = a.cost AND b.broadcasts > a.broadcasts
+           AND b.paid > a.paid
+       JOIN traces t ON t.id = a.trace
+  ORDER BY t.id, a.cost, a.id, b.id;
 
 -- Which policy costs least: a name only if its high bound lies below every other's low bound.
 CREATE VIEW v_least AS

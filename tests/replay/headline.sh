@@ -31,10 +31,15 @@ wp_reuse|pte|12288|12288|events" "SELECT point, level, recorded, replayed, sourc
 # forks, which runs it again at the second and the third fork: 3 * 12,288 + 2 * 4096. None can be proven, for
 # nobody else ever uses a page.
 expect "$DB" "0.0|45056.0" "SELECT low, high FROM v_fault WHERE policy = 'arm64-local' AND kind = 'spurious'"
-# What the preset charges for a broadcast, 12,297 times.
-expect "$DB" 1 "SELECT abs(c.estimate_ns - 12297 * i.value) < 1 AND abs(c.low_ns - 12297 * i.low) < 1
-	AND abs(c.high_ns - 12297 * i.high) < 1
-	FROM v_cost c, cost_items i WHERE c.policy = 'arm64-broadcast' AND c.part = 'initiator' AND i.item = 'flush_broadcast'"
+# What the preset charges: 12,288 broadcasts of a page, 9 of a whole mm, and more of each for each other CPU.
+expect "$DB" 1 "SELECT count(*) FROM v_cost c JOIN traces t USING (trace)
+	JOIN (SELECT * FROM cost_items WHERE item = 'flush_broadcast') b
+	JOIN (SELECT * FROM cost_items WHERE item = 'broadcast_mm') m
+	JOIN (SELECT * FROM cost_items WHERE item = 'broadcast_cpu') o
+	WHERE c.policy = 'arm64-broadcast' AND c.part = 'initiator'
+	AND abs(c.estimate_ns - 12288 * b.value - 9 * m.value - 12297 * (t.cpus - 1) * o.value) < 1
+	AND abs(c.low_ns - 12288 * b.low - 9 * m.low - 12297 * (t.cpus - 1) * o.low) < 1
+	AND abs(c.high_ns - 12288 * b.high - 9 * m.high - 12297 * (t.cpus - 1) * o.high) < 1"
 expect "$DB" "4096" "SELECT max(pages) FROM v_mm WHERE comm = 'usemem'"
 # Time: the last event is when the third period ends, one second behind the recording's zero.
 expect "$DB" 1060000000 "SELECT last_ns FROM traces"
