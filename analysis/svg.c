@@ -442,6 +442,22 @@ static int heat(double v, double least, double most)
 	return 1 + (int)fmin(7, fmax(0, floor(share * 8)));
 }
 
+/* What the shades mean: WHAT, and the boxes from AT on. */
+static void heat_scale(FILE *out, double start, const char *what, int at, double least, double most)
+{
+	fprintf(out, "<text class=\"tx\" x=\"%.1f\" y=\"%d\">%s (logarithmic): ", start, TOP + 12,
+		what);
+	put_number(out, NUMBER_COUNT, least);
+	fputs("</text>", out);
+	for (int h = 1; h <= 8; h++)
+		fprintf(out,
+			"<rect class=\"h%d\" x=\"%d\" y=\"%d\" width=\"20\" height=\"12\"/>", h,
+			at + 20 * h, TOP + 2);
+	fprintf(out, "<text class=\"tx\" x=\"%d\" y=\"%d\">", at + 188, TOP + 12);
+	put_number(out, NUMBER_COUNT, most);
+	fputs("</text>\n", out);
+}
+
 static void draw_pages(struct drawing *d, const struct row *rows, size_t nr)
 {
 	enum {
@@ -459,18 +475,7 @@ static void draw_pages(struct drawing *d, const struct row *rows, size_t nr)
 	struct axis x = {.from = 0, .to = 100, .start = start, .end = start + span};
 
 	begin(d->out, rows[0].text[0], "decisions a page in the hottest regions", bottom + BOTTOM);
-	fprintf(d->out,
-		"<text class=\"tx\" x=\"%.1f\" y=\"%d\">decisions a page (logarithmic): ", start,
-		TOP + 12);
-	put_number(d->out, NUMBER_COUNT, least);
-	fputs("</text>", d->out);
-	for (int h = 1; h <= 8; h++)
-		fprintf(d->out,
-			"<rect class=\"h%d\" x=\"%d\" y=\"%d\" width=\"20\" height=\"12\"/>", h,
-			280 + 20 * h, TOP + 2);
-	fprintf(d->out, "<text class=\"tx\" x=\"468\" y=\"%d\">", TOP + 12);
-	put_number(d->out, NUMBER_COUNT, most);
-	fputs("</text>\n", d->out);
+	heat_scale(d->out, start, "decisions a page", 280, least, most);
 	axis_below(d->out, &x, NUMBER_COUNT, TOP + 30, bottom,
 		   "position in the region, % of its size");
 	for (size_t i = 0, end; i < nr; i = end) {
@@ -570,18 +575,7 @@ static void draw_heat(struct drawing *d, const struct row *rows, size_t nr)
 	fputs(">", d->out);
 	begin(d->out, rows[0].text[0], "broadcasts in the hottest regions of memory over time",
 	      bottom + BOTTOM);
-	fprintf(d->out,
-		"<text class=\"tx\" x=\"%.1f\" y=\"%d\">broadcasts a second (logarithmic): ", start,
-		TOP + 12);
-	put_number(d->out, NUMBER_COUNT, least);
-	fputs("</text>", d->out);
-	for (int h = 1; h <= 8; h++)
-		fprintf(d->out,
-			"<rect class=\"h%d\" x=\"%d\" y=\"%d\" width=\"20\" height=\"12\"/>", h,
-			290 + 20 * h, TOP + 2);
-	fprintf(d->out, "<text class=\"tx\" x=\"478\" y=\"%d\">", TOP + 12);
-	put_number(d->out, NUMBER_COUNT, most);
-	fputs("</text>\n", d->out);
+	heat_scale(d->out, start, "broadcasts a second", 290, least, most);
 	axis_below(d->out, &x, NUMBER_COUNT, top, bottom, "time since the recording began, s");
 	for (size_t i = 0; i < nr; i++) {
 		const double *v = rows[i].number;
