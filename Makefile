@@ -249,6 +249,9 @@ install-headers:
 # Emulated machines with Debian's kernels: examples/lab/README.md.
 lab: $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/lab/lab
+# A browser, with which a test looks at the HTML page.
+browser-deps:
+	$(Q)$(MAKE) --no-print-directory deps DEPS=chromium
 lab-deps:
 	$(Q)examples/lab/deps
 # What tests of tlbfleet need beside: a Slurm, which they start and stop themselves.
@@ -284,4 +287,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lint lab lab-deps fleet-deps examples truth install install-headers install-units clean gen
+.PHONY: all browser-deps deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lint lab lab-deps fleet-deps examples truth install install-headers install-units clean gen
