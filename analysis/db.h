@@ -17,8 +17,8 @@
 int db_open(const char *path, sqlite3 **db, char *err, size_t err_size);
 
 /*
- * Puts a copy in memory, which can be written to, in the place of *DB, which PATH is the name of. The
- * file stays as it is. Returns 0, or a negative errno with ERR and *DB as it was.
+ * Puts a copy in memory, which can be written to, in the place of *DB, which PATH is the name of.
+ * The file stays as it is. Returns 0, or a negative errno with ERR and *DB as it was.
  */
 int db_copy(sqlite3 **db, const char *path, char *err, size_t err_size);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Other cost presets for results that are there: costs are counts times prices, and the counts are
- * stored, so no recording is read again. What is not a count is the waiting of concurrent broadcasts
- * for the interconnect: that depends on when they met, and needs a replay (replay/fabric.h).
+ * stored, so no recording is read again. What is not a count is the waiting of concurrent
+ * broadcasts for the interconnect: that depends on when they met, and needs a replay
+ * (replay/fabric.h).
  */
 #ifndef ANALYSIS_REPRICE_H
 #define ANALYSIS_REPRICE_H

@@ -505,7 +505,8 @@ static void draw_pages(struct drawing *d, const struct row *rows, size_t nr)
 	finish(d->out);
 }
 
-/* Texts: panel, label, policy. Numbers: see enum. Rows lie together by region, rows of it and time. */
+/* Texts: panel, label, policy. Numbers: see enum. Rows lie together by region, rows of it and time.
+ */
 
 enum {
 	HEAT_ABOVE,

@@ -8,7 +8,8 @@
  *   event formats                  count of systems, each name, count, each 8-byte size, text
  *   kallsyms, printk, cmdlines     4-byte, 4-byte, 8-byte size, text
  *   cpus
- *   "options  \0"                  2-byte id, 4-byte size, bytes; to id 0. A buffer's option says where it is
+ *   "options  \0"                  2-byte id, 4-byte size, bytes; to id 0. A buffer's option says
+ *                                  where it is
  *   "flyrecord\0"                  for each CPU 8-byte offset, 8-byte size; also once for each buffer
  *   pages of the ring buffers
  *
@@ -16,9 +17,9 @@
  * replaced where it stands, so that nothing moves. Where addresses are moved, the pages are read
  * twice: first for what tells whose address space is whose (shift.h).
  *
- * The operand of a TLBI says an ASID and no mm. It belongs to the mm that the same task was last seen
- * to act on, on the same CPU, where the function is one that a fault or a gather leads to. Elsewhere
- * (reclaim without its own probe, migration) nothing tells, and the address goes.
+ * The operand of a TLBI says an ASID and no mm. It belongs to the mm that the same task was last
+ * seen to act on, on the same CPU, where the function is one that a fault or a gather leads to.
+ * Elsewhere (reclaim without its own probe, migration) nothing tells, and the address goes.
  */
 #include "capture/anonymise.h"
 
@@ -716,7 +717,8 @@ static int treat_file(struct file *f)
 	return treat_options(f);
 }
 
-/* Has trace-cmd make a file of this version of PATH in its place. COMPRESSION: NULL for version 6. */
+/* Has trace-cmd make a file of this version of PATH in its place. COMPRESSION: NULL for version 6.
+ */
 static int convert(const char *path, char *version, const char *compression)
 {
 	char *out = NULL;

@@ -11,7 +11,8 @@
 #include <cpuid.h>
 #endif
 
-/* The first line of PATH that begins with KEY (or the first one, if that is NULL), behind its ':'. */
+/* The first line of PATH that begins with KEY (or the first one, if that is NULL), behind its ':'.
+ */
 static bool first_line(const char *path, const char *key, char *out, size_t size)
 {
 	char line[512];

@@ -8,8 +8,8 @@
  *   calibrate-samples.c   medians and spreads
  *   calibrate-host.c      what machine this is, and whether it is emulated
  *
- * What cannot be seen from a program is not made up: it is taken over from the generic preset of the
- * architecture, with what that says of it.
+ * What cannot be seen from a program is not made up: it is taken over from the generic preset of
+ * the architecture, with what that says of it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -31,8 +31,9 @@ static const char help[] =
 	"Usage: tlbcalibrate -o FILE.cost [OPTION]...\n"
 	"       tlbcalibrate --dry-run [OPTION]...\n"
 	"\n"
-	"Measures what TLB flushes and page faults cost on this host, prints a table, and writes a\n"
-	"cost preset for tlbreplay --cost. Needs no privileges and leaves the host as it was; takes seconds on an idle machine, longer on a busy one.\n"
+	"Measures what TLB flushes and page faults cost on this host, prints a table, and\n"
+	"writes a cost preset for tlbreplay --cost. Needs no privileges and leaves the host as\n"
+	"it was; takes seconds on an idle machine, longer on a busy one.\n"
 	"\n"
 	"  -o, --output FILE  the preset, replaced as a whole\n"
 	"  -n, --dry-run      only the table\n"
@@ -40,8 +41,8 @@ static const char help[] =
 	"      --rounds N     rounds of each measurement, 10 to 4000 (default: 200)\n"
 	"  -h, --help, -V, --version\n"
 	"\n"
-	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but disturbed: the machine was too busy\n"
-	"for some of it.\n";
+	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but disturbed: the machine was\n"
+	"too busy for some of it.\n";
 
 struct table {
 	struct measure *m;
@@ -156,8 +157,8 @@ static const char *word(struct words *w, const char *format, ...)
 	return text;
 }
 
-static void put(struct cost_preset *p, struct words *w, const struct host *host, enum cost_item_id id,
-		struct spread s, enum cost_trust trust, const char *how)
+static void put(struct cost_preset *p, struct words *w, const struct host *host,
+		enum cost_item_id id, struct spread s, enum cost_trust trust, const char *how)
 {
 	struct cost_item *item = &p->items[id];
 
@@ -171,8 +172,11 @@ static void put(struct cost_preset *p, struct words *w, const struct host *host,
 	item->cpu = host->cpu;
 	item->cores = host->cores;
 	item->kernel = host->kernel;
-	item->source = word(w, "tlbcalibrate " TLBREPLAY_VERSION ": %s; median, 5%% and 95%% of %zu rounds, "
-			    "%zu more were disturbed", how, s.nr, s.disturbed);
+	item->source =
+		word(w,
+		     "tlbcalibrate " TLBREPLAY_VERSION ": %s; median, 5%% and 95%% of %zu rounds, "
+		     "%zu more were disturbed",
+		     how, s.nr, s.disturbed);
 }
 
 static void fill(struct cost_preset *p, struct words *w, const struct host *host,

@@ -6,9 +6,10 @@
  *   without T, L cannot be reached: not from the function's start, not from L itself
  *   without L, nothing that ends the function, and not T again, can be reached from T
  *
- * A walk over the instructions answers each. What branches is told by the encoding (ARM ARM DDI 0487,
- * C4.1 "Branches, exception generating and system instructions"); calls and BRK (WARN as well as BUG) are
- * taken to come back; a branch to outside of the function is a call in its place, and ends it.
+ * A walk over the instructions answers each. What branches is told by the encoding (ARM ARM DDI
+ * 0487, C4.1 "Branches, exception generating and system instructions"); calls and BRK (WARN as well
+ * as BUG) are taken to come back; a branch to outside of the function is a call in its place, and
+ * ends it.
  */
 #include "capture/flow.h"
 

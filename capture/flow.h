@@ -19,8 +19,8 @@ bool flow_is_exclusive(const uint32_t *words, size_t at);
 /*
  * The index of an instruction behind AT, in the function WORDS[0..COUNT), that is executed once for
  * each time that AT is and at no other time, and may be probed by the rule above. *SAME is set if
- * nothing but barriers lies between the two: registers are then what they were. Returns 0 if there is
- * none, or if that cannot be told (a computed branch).
+ * nothing but barriers lies between the two: registers are then what they were. Returns 0 if there
+ * is none, or if that cannot be told (a computed branch).
  *
  * The text is taken as it is: a static key that is switched later may lead around it.
  */

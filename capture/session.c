@@ -185,9 +185,9 @@ static int resolve_output(struct session *session, char *err, size_t err_size)
 }
 
 /*
- * Makes the folder of the temporary files beside the output: a failure to write there shows at once.
- * It is new and ours alone, and everything below goes through its descriptor, so nobody can put a
- * link or a file of theirs where trace-cmd is about to write.
+ * Makes the folder of the temporary files beside the output: a failure to write there shows at
+ * once. It is new and ours alone, and everything below goes through its descriptor, so nobody can
+ * put a link or a file of theirs where trace-cmd is about to write.
  */
 static int make_part(struct session *session, char *err, size_t err_size)
 {

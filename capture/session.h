@@ -130,8 +130,8 @@ int session_publish(struct session *session, char *err, size_t err_size);
 /* Has session_destroy() leave the temporary files, for "tlbcapture --restore". */
 void session_keep(struct session *session);
 
-/* Ends what runs, removes the instance, probes and temporary files. Returns 0, or -errno if the instance
- * is still there. Accepts NULL. */
+/* Ends what runs, removes the instance, probes and temporary files. Returns 0, or -errno if the
+ * instance is still there. Accepts NULL. */
 int session_destroy(struct session *session, char *err, size_t err_size);
 
 #endif

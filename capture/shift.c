@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The notes are gone through in order of time, with who belongs to which family (a number) at that
- * moment; each change goes into a list of (key, from then on, family), which is what is asked later:
+ * moment; each change goes into a list of (key, from then on, family), which is what is asked
+ * later:
  *
  *   mm 0xffff..40   |---- family 3 ----|-- family 9 --->      another one at the same place
  *   task 117        |- family 3 -|- family 7 ---------->      exec
@@ -17,10 +18,10 @@
 #include <stdlib.h>
 
 /*
- * Addresses turn around within 2^48, as a TLBI's operand has no room for more. What would lie across
- * the seam would be torn apart, so the seam comes to lie where programs have a hole: above what is
- * linked to low addresses, Go's heap and the sanitizers' shadows, below where position-independent
- * programs begin (0x55... on x86, 0xaaaa... on arm64).
+ * Addresses turn around within 2^48, as a TLBI's operand has no room for more. What would lie
+ * across the seam would be torn apart, so the seam comes to lie where programs have a hole: above
+ * what is linked to low addresses, Go's heap and the sanitizers' shadows, below where
+ * position-independent programs begin (0x55... on x86, 0xaaaa... on arm64).
  */
 #define SPACE     (UINT64_C(1) << 48)
 #define UNIT      (UINT64_C(1) << 30) /* keeps what lies where in page tables of 2 levels */
@@ -135,8 +136,8 @@ static struct state *state_of(struct shift *shift, struct changes *changes, uint
 	return state;
 }
 
-static void move(struct shift *shift, struct changes *changes, struct state *state, uint64_t time_ns,
-		 uint32_t family)
+static void move(struct shift *shift, struct changes *changes, struct state *state,
+		 uint64_t time_ns, uint32_t family)
 {
 	if (state->family == family)
 		return;

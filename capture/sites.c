@@ -65,8 +65,8 @@ static bool is_elsewhere(const char *function)
 }
 
 /* Index of the first word behind INDEX that is of another function. */
-static size_t function_end(const struct kernel *kernel, uint64_t address, size_t index, size_t count,
-			   const struct kernel_symbol *function)
+static size_t function_end(const struct kernel *kernel, uint64_t address, size_t index,
+			   size_t count, const struct kernel_symbol *function)
 {
 	size_t most = index + FUNCTION_MOST < count ? index + FUNCTION_MOST : count;
 

@@ -25,7 +25,9 @@ static int open_folder(const char *path, const char **base)
 	int fd;
 
 	*base = slash ? slash + 1 : path;
-	folder = !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+	folder = !slash          ? strdup(".")
+		 : slash == path ? strdup("/")
+				 : strndup(path, (size_t)(slash - path));
 	if (!folder)
 		return -ENOMEM;
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

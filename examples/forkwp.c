@@ -10,7 +10,8 @@
  *
  *   forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED] [-R ROUNDS_A_SECOND]
  *
- * With -R rounds begin at fixed times (those that are late begin at once), else one after the other.
+ * With -R rounds begin at fixed times (those that are late begin at once), else one after the
+ * other.
  *
  * Output: one line per thread, one for all. "minflt" counts the faults from the start of main(),
  * "cpu_ns" the CPU time with that of the children, both as the kernel accounts them; "busy_ns" is

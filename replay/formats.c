@@ -5,8 +5,8 @@
  * A recording carries the format of every event that the kernel has, often a thousand and more,
  * while a replay decodes a few dozen. So opening only looks for the lines "name:" and "ID:" of
  * each, and field lines are read when a field is asked for, by schema/format.h. libtraceevent would
- * read them too, and print formats with them; but it was made for the formats of the running kernel:
- * on damaged text it leaks memory, and without memory it crashes. Tests compare with it.
+ * read them too, and print formats with them; but it was made for the formats of the running
+ * kernel: on damaged text it leaks memory, and without memory it crashes. Tests compare with it.
  *
  * Texts are kept in blocks of memory that are never moved, as struct trace_format points into them.
  */

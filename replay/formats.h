@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The event formats that a trace.dat carries: their names and ids when it is opened, their fields on
- * demand.
+ * The event formats that a trace.dat carries: their names and ids when it is opened, their fields
+ * on demand.
  */
 #ifndef REPLAY_FORMATS_H
 #define REPLAY_FORMATS_H

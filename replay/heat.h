@@ -2,8 +2,8 @@
 /*
  * Where and when the decisions fell: counts in cells of address space x address x time x point x
  * level. Memory is bounded: there are at most HEAT_CELLS cells, and where a recording needs more,
- * all of them become twice as long in time or twice as high in addresses, in turn. Address spaces that
- * come and go in such numbers that this does not help are counted together, as number 0.
+ * all of them become twice as long in time or twice as high in addresses, in turn. Address spaces
+ * that come and go in such numbers that this does not help are counted together, as number 0.
  *
  * Cells lie at multiples of their size, and their number only grows, so that the size they end with
  * depends on the events alone and not on their order: parts of a recording can be added up.
@@ -37,8 +37,8 @@ struct heat *heat_new(unsigned int page_shift);
 void heat_free(struct heat *h);
 
 /*
- * Counts EVENT if it is a decision about pages or a whole mm: at its first page, and by the estimate
- * of whether the point was reached. Returns 0 or -ENOMEM.
+ * Counts EVENT if it is a decision about pages or a whole mm: at its first page, and by the
+ * estimate of whether the point was reached. Returns 0 or -ENOMEM.
  */
 int heat_event(struct heat *h, const struct tlb_event *event);
 

@@ -36,21 +36,25 @@
 
 static void usage(FILE *out)
 {
-	fputs("usage: tlbreplay [-p POLICY[:key=value,...]]... [-o DB] [--append] [--cost PRESET] TRACE...\n"
+	fputs("usage: tlbreplay [-p POLICY[:key=value,...]]... [-o DB] [--append] [--cost PRESET] "
+	      "TRACE...\n"
 	      "       tlbreplay --dump TRACE\n"
 	      "       tlbreplay --list-policies | --help-policy=NAME\n"
 	      "       tlbreplay --list-costs | --help-cost=PRESET\n"
 	      "\n"
-	      "Replays recordings (trace.dat) of page faults and TLB invalidations through flush policies\n"
+	      "Replays recordings (trace.dat) of page faults and TLB invalidations through flush "
+	      "policies\n"
 	      "and writes what each would have done into an SQLite database; see tlbreport.\n"
 	      "\n"
-	      "  -p, --policy SPEC   a policy and its parameters; may be repeated, also with one name; a\n"
+	      "  -p, --policy SPEC   a policy and its parameters; may be repeated, also with one "
+	      "name; a\n"
 	      "                      name with a '/' is a shared object (it is run: trust it)\n"
 	      "                      (default: arm64-broadcast, arm64-local, x86)\n"
 	      "  -o, --output DB     the database, replaced as a whole (default: results.db)\n"
 	      "      --append        add to the database instead\n"
 	      "      --cost PRESET[:item=value,...]\n"
-	      "                      cost preset, a name or a file, and what to change in it (default: by\n"
+	      "                      cost preset, a name or a file, and what to change in it "
+	      "(default: by\n"
 	      "                      the recording's architecture)\n"
 	      "      --tlb ENTRIES/WAYS[+...][,untagged]\n"
 	      "                      keep what faults and accesses bring into TLBs of this size\n"
@@ -58,21 +62,28 @@ static void usage(FILE *out)
 	      "                      events that tell an access each; may be repeated\n"
 	      "      --samples FILE  accesses as text of perf script -F tid,cpu,time,event,addr\n"
 	      "      --dirty-share SHARE\n"
-	      "                      of the swapped-in pages whose later writes nothing shows, how many\n"
-	      "                      are written, 0 to 1 (default: by the writes to swapped-out pages)\n"
-	      "      --shard I/N     count only part I of N of the address spaces; tlbreport merge adds\n"
+	      "                      of the swapped-in pages whose later writes nothing shows, how "
+	      "many\n"
+	      "                      are written, 0 to 1 (default: by the writes to swapped-out "
+	      "pages)\n"
+	      "      --shard I/N     count only part I of N of the address spaces; tlbreport merge "
+	      "adds\n"
 	      "                      the results of all parts up to those of the whole\n"
-	      "  -j, --jobs N        threads (default: as many as CPUs may be used); the results are the same\n"
-	      "      --memory SIZE   give up when more memory than this is in use (1500M, 4G; default: no\n"
+	      "  -j, --jobs N        threads (default: as many as CPUs may be used); the results "
+	      "are the same\n"
+	      "      --memory SIZE   give up when more memory than this is in use (1500M, 4G; "
+	      "default: no\n"
 	      "                      limit), and say what takes it\n"
 	      "      --dump          print every recorded event, one a line, and what was lost\n"
 	      "      --sweep NAME=FROM:TO:N[:log]\n"
-	      "                      costs with a cost item, cpus, share or write_share varied; twice: both\n"
+	      "                      costs with a cost item, cpus, share or write_share varied; "
+	      "twice: both\n"
 	      "      --list-policies, --help-policy=NAME, --list-costs,\n"
 	      "      --help-cost=PRESET\n"
 	      "  -h, --help, -V, --version\n"
 	      "\n"
-	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but the recording has lost events.\n",
+	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but the recording has lost "
+	      "events.\n",
 	      out);
 }
 
@@ -300,9 +311,21 @@ out:
 	return status;
 }
 
-enum { OPT_APPEND = 256, OPT_COST, OPT_DUMP, OPT_LIST, OPT_HELP_POLICY, OPT_LIST_COSTS, OPT_HELP_COST, OPT_SWEEP,
-       OPT_TLB, OPT_SAMPLES, OPT_ACCESS, OPT_DIRTY_SHARE,
-       OPT_SHARD, OPT_MEMORY };
+enum {
+	OPT_APPEND = 256,
+	OPT_COST,
+	OPT_DUMP,
+	OPT_LIST,
+	OPT_HELP_POLICY,
+	OPT_LIST_COSTS,
+	OPT_HELP_COST,
+	OPT_SWEEP,
+	OPT_TLB,
+	OPT_SAMPLES,
+	OPT_ACCESS,
+	OPT_DIRTY_SHARE,
+	OPT_SHARD,
+	OPT_MEMORY };
 
 static int read_share(const char *text, double *share)
 {

@@ -184,7 +184,8 @@ static unsigned int find_arch(struct trace *t, const struct decoder *d, const ch
 }
 
 /* "SYSTEM:EVENT:FIELD[:r|w]": events of the recording that tell accesses. */
-static int add_access(struct trace *t, struct decoder *d, const char *spec, struct replay_error *err)
+static int add_access(struct trace *t, struct decoder *d, const char *spec,
+		      struct replay_error *err)
 {
 	char system[64], name[64], field[64], kind = 'r';
 	int end = 0;

@@ -504,8 +504,10 @@ static void write_facts(struct job *j)
 	char sql[512];
 
 	snprintf(sql, sizeof(sql),
-		 "INSERT INTO host SELECT %" PRId64 ", key, value FROM temp.fact_rows ORDER BY rowid;"
-		 "INSERT INTO notes SELECT %" PRId64 ", 'missing', substr(value, 1, instr(value || ' ', ' ') - 1), "
+		 "INSERT INTO host SELECT %" PRId64
+		 ", key, value FROM temp.fact_rows ORDER BY rowid;"
+		 "INSERT INTO notes SELECT %" PRId64
+		 ", 'missing', substr(value, 1, instr(value || ' ', ' ') - 1), "
 		 "NULL, substr(value, instr(value || ' ', ' ') + 1) "
 		 "FROM temp.fact_rows WHERE key = 'missing' ORDER BY rowid",
 		 j->trace, j->trace);
@@ -653,7 +655,8 @@ static void write_notes(struct job *j)
 		     "wp_reuse, cow and spurious");
 	if (c->tasks_unknown)
 		note(j, "unknown", "tasks", (int64_t)c->tasks_unknown,
-		     "tasks of which nothing was learnt; taken to leave the loaded mm alone, as kernel threads do");
+		     "tasks of which nothing was learnt; taken to leave the loaded mm alone, as "
+		     "kernel threads do");
 	if (c->mms_placeholder)
 		note(j, "unknown", "mms", (int64_t)c->mms_placeholder,
 		     "address spaces made up for tasks that nothing introduced; two of them may be one");
@@ -673,7 +676,8 @@ static void write_notes(struct job *j)
 		note(j, "assumed", "accesses", (int64_t)c->accesses,
 		     "recorded accesses are taken for all of their address space's");
 	note(j, "assumed", "share", 0,
-	     "the estimate of stale entries rests on share and write_share, which are assumed unless given");
+	     "the estimate of stale entries rests on share and write_share, which are assumed "
+	     "unless given");
 	if (!j->kernel_policy)
 		note(j, "unseen", "kernel policy", 0,
 		     "the recording does not show how its kernel flushed at write upgrades: no self-check");
@@ -1025,8 +1029,8 @@ static void write_stale(struct job *j, unsigned int p, int64_t id)
 }
 
 /*
- * The pages with most reuses join the others' rows, the rest of an mm as a row without a page. Returns
- * how many pages that is.
+ * The pages with most reuses join the others' rows, the rest of an mm as a row without a page.
+ * Returns how many pages that is.
  */
 static int64_t add_reuses(struct job *j)
 {

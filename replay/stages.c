@@ -5,9 +5,9 @@
  *	           |-> heat ----------------------|
  *	           '-> swap ----------------------'
  *
- * Each group of policies has an engine of its own. What engines share (which pages there are, who has
- * which address space loaded) is worked out in each of them again, so there are no more groups than
- * threads can make use of. No policy's result depends on which others are in its engine.
+ * Each group of policies has an engine of its own. What engines share (which pages there are, who
+ *has which address space loaded) is worked out in each of them again, so there are no more groups
+ *than threads can make use of. No policy's result depends on which others are in its engine.
  *
  * Rows that leave the engines and the interpreter on the way go to SQLite under one lock. They come
  * in another order with more threads; whatever becomes of them is ordered when it is written.

@@ -2,9 +2,9 @@
 /*
  * Blocks of ring-buffer pages.
  *
- * Every CPU reads one block at a time and may have the next one loaded, so memory is (CPUs x block).
- * Plain data is read in blocks whose size depends on how many CPUs share BLOCKS_TOTAL: small enough
- * to stay in the cache between the read and its use, large enough that a system call serves
+ * Every CPU reads one block at a time and may have the next one loaded, so memory is (CPUs x
+ *block). Plain data is read in blocks whose size depends on how many CPUs share BLOCKS_TOTAL: small
+ *enough to stay in the cache between the read and its use, large enough that a system call serves
  * thousands of events. Compressed data dictates its own blocks: one chunk (ten pages as trace-cmd
  * writes them) is a block. Where pages are large and CPUs are many, that would be too much: a block
  * then takes a part of the chunk, and the chunk is decompressed again for the next part. Time is
@@ -19,9 +19,10 @@
  * reading: it is told what comes, a megabyte at a time.
  *
  * A stream has two halves. Its reader moves through the current block; the next one may be loaded
- * by another thread. Only one load of a stream is under way at any time, so blocks come in order and
- * the hash needs no more than that. A load that fails has changed nothing but its result: the reader
- * does it again when it gets there, and meets the error at the event where it would have met it alone.
+ * by another thread. Only one load of a stream is under way at any time, so blocks come in order
+ *and the hash needs no more than that. A load that fails has changed nothing but its result: the
+ *reader does it again when it gets there, and meets the error at the event where it would have met
+ *it alone.
  *
  * mmap() would be a little faster, but a file that shrinks under it kills the process.
  */

@@ -5,7 +5,8 @@
  * the shares (schema/derive.h).
  *
  * With other numbers of CPUs the recording stays what it is: the same tasks where they ran, the
- * same faults. What changes is how many others a broadcast reaches; that is all that is extrapolated.
+ * same faults. What changes is how many others a broadcast reaches; that is all that is
+ * extrapolated.
  */
 #ifndef REPLAY_SWEEP_H
 #define REPLAY_SWEEP_H
@@ -39,8 +40,8 @@ int sweep_parse(struct sweep_axis *axis, const char *text, char *err, size_t err
 double sweep_value(const struct sweep_axis *axis, unsigned int i);
 
 /*
- * What COUNTS cost by PRESET on CPUS CPUs if each of the NR AXES has its value in VALUES. A value of
- * a cost item stands for its low and high bound, too.
+ * What COUNTS cost by PRESET on CPUS CPUs if each of the NR AXES has its value in VALUES. A value
+ * of a cost item stands for its low and high bound, too.
  */
 struct real_bound sweep_cost(const struct policy_counts *counts, unsigned int cpus,
 			     const struct cost_preset *preset, const struct sweep_axis *axes,

@@ -2,8 +2,9 @@
 /*
  * The merged stream.
  *
- * Every (CPU, buffer) pair has a cursor, and a lane of events in front of it that were found already:
- * a page's records are walked in one short loop, which is far cheaper than coming back for each.
+ * Every (CPU, buffer) pair has a cursor, and a lane of events in front of it that were found
+ *already: a page's records are walked in one short loop, which is far cheaper than coming back for
+ *each.
  *
  *	pages -> cursor -> lane of up to 64 events -.
  *	pages -> cursor -> lane --------------------+-> tree of losers -> batch
@@ -16,8 +17,8 @@
  * Ties go to the lower leaf, and lanes are in the order of (cpu, buffer): the promised order.
  *
  * Events are given out in batches. They point into blocks of the file; a block that a cursor has
- * left goes with the batch that has its last events, and is filled again when the batch is. A cursor
- * turns to its next page only when its lane is empty.
+ * left goes with the batch that has its last events, and is filled again when the batch is. A
+ *cursor turns to its next page only when its lane is empty.
  *
  * What nobody wants is told by its id alone when it is its turn. It must not be passed over before:
  * an event of another CPU may still come to want it (decoder_add_access()).
@@ -323,8 +324,8 @@ static struct trace_event *find_plain(struct trace *t, struct cursor *c, uint16_
  * Fills the lane of LEAF, which is empty, and leaves its first event in PLAYER. Returns 1, 0 if its
  * CPU has no more events, or a negative errno.
  *
- * Only the first event of a page can be missing some before it, and only the first step can turn the
- * page.
+ * Only the first event of a page can be missing some before it, and only the first step can turn
+ * the page.
  */
 static __attribute__((noinline)) int refill(struct trace *t, size_t leaf, struct player *player,
 					    struct trace_error *err)

@@ -151,8 +151,8 @@ int trace_next(struct trace *t, struct trace_record *rec, struct trace_error *er
 /*
  * From now on only events whose KINDS[id] (for each of the 65536 ids) is not 0 come in batches, and
  * events that others are missing before: these have kind 0 then. A batch ends behind an event of
- * kind LAST (0: none has that), as what it says may change KINDS, between batches. KINDS must outlive
- * T. Everything is counted all the same.
+ * kind LAST (0: none has that), as what it says may change KINDS, between batches. KINDS must
+ * outlive T. Everything is counted all the same.
  */
 void trace_want(struct trace *t, const uint16_t *kinds, uint16_t last);
 
@@ -168,9 +168,9 @@ void trace_batch_free(struct trace *t, struct trace_batch *b);
 
 /*
  * From now on blocks of the file may be read and unpacked ahead of time, by other threads: SOON is
- * called with an ITEM for which somebody should call trace_load(), from any thread, while T is open;
- * nothing is lost if nobody does. THREAD is below NR_THREADS, and of each thread its own. Returns 0
- * or -ENOMEM.
+ * called with an ITEM for which somebody should call trace_load(), from any thread, while T is
+ * open; nothing is lost if nobody does. THREAD is below NR_THREADS, and of each thread its own.
+ * Returns 0 or -ENOMEM.
  */
 int trace_load_ahead(struct trace *t, unsigned int nr_threads,
 		     void (*soon)(void *context, void *item), void *context);
@@ -200,8 +200,8 @@ struct trace_field {
 };
 
 /*
- * Looks up field NAME of format F. Returns 0 and FIELD, -ENOENT if there is no such field, -EINVAL if a line of
- * F's is not one that a kernel writes (ERR says so).
+ * Looks up field NAME of format F. Returns 0 and FIELD, -ENOENT if there is no such field, -EINVAL
+ * if a line of F's is not one that a kernel writes (ERR says so).
  */
 int trace_find_field(struct trace *t, const struct trace_format *f, const char *name,
 		     struct trace_field *field, struct trace_error *err);

@@ -301,7 +301,8 @@ static int end_file(struct reader *r)
 	p->cpus = r->head[HEAD_CPUS];
 	p->not_for_use = r->head[HEAD_NOT_FOR_USE];
 	if (!good_name(p->name))
-		return fault(r, r->head_lines[HEAD_NAME], "name = %s: letters, digits, '-', '.' and '_' make a name", p->name);
+		return fault(r, r->head_lines[HEAD_NAME],
+			     "name = %s: letters, digits, '-', '.' and '_' make a name", p->name);
 	if (strcmp(p->arch, "arm64") != 0 && strcmp(p->arch, "x86") != 0 && strcmp(p->arch, "any") != 0)
 		return fault(r, r->head_lines[HEAD_ARCH], "arch = %s: not arm64, x86 or any", p->arch);
 	if (strcmp(p->cpus, "any") != 0 &&

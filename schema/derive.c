@@ -263,8 +263,8 @@ enum cost_part derive_part(enum cost_item_id item)
 	}
 }
 
-void derive_costs(const struct policy_counts *c, unsigned int cpus, const struct cost_preset *preset,
-		  struct derived_cost parts[NR_PARTS])
+void derive_costs(const struct policy_counts *c, unsigned int cpus,
+		  const struct cost_preset *preset, struct derived_cost parts[NR_PARTS])
 {
 	memset(parts, 0, NR_PARTS * sizeof(*parts));
 	for (unsigned int i = 0; i < NR_COSTS; i++) {

@@ -144,8 +144,8 @@ struct derived_cost {
 };
 
 /* What C costs at the prices of PRESET on a machine with CPUS. */
-void derive_costs(const struct policy_counts *c, unsigned int cpus, const struct cost_preset *preset,
-		  struct derived_cost parts[NR_PARTS]);
+void derive_costs(const struct policy_counts *c, unsigned int cpus,
+		  const struct cost_preset *preset, struct derived_cost parts[NR_PARTS]);
 
 /* TO gets MORE added. */
 void derive_add(struct real_bound *to, struct real_bound more);

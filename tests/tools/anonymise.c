@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * anonymise FILE [shift]: does to a trace.dat of version 6 what tlbcapture --anonymise does to what it
- * has just recorded, and says how many TLBI operands lost their address.
+ * anonymise FILE [shift]: does to a trace.dat of version 6 what tlbcapture --anonymise does to what
+ * it has just recorded, and says how many TLBI operands lost their address.
  */
 #include "capture/anonymise.c"
 #include "capture/child.c"

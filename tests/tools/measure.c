@@ -2,10 +2,11 @@
 /*
  * measure COMMAND [ARGUMENT...]: what a command costs. For the benchmark.
  *
- * Runs COMMAND with its output thrown away and prints "CPU_NS PEAK_RSS_KIB STATUS WALL_NS": CPU time, user
- * and system together, of it and its children; the highest resident size; its exit status (128 +
- * signal if it was killed); how long it took. A shell's own `time` does not tell the memory, and a large parent would
- * show up in the child's peak (what the process was before exec counts), so this one stays tiny.
+ * Runs COMMAND with its output thrown away and prints "CPU_NS PEAK_RSS_KIB STATUS WALL_NS": CPU
+ * time, user and system together, of it and its children; the highest resident size; its exit
+ * status (128 + signal if it was killed); how long it took. A shell's own `time` does not tell the
+ * memory, and a large parent would show up in the child's peak (what the process was before exec
+ * counts), so this one stays tiny.
  */
 #include <fcntl.h>
 #include <stdio.h>

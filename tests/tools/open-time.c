@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * open-time ours|libtracecmd FILE: the CPU time that opening FILE takes, in ns, median of 21. For the
- * benchmark.
+ * open-time ours|libtracecmd FILE: the CPU time that opening FILE takes, in ns, median of 21. For
+ * the benchmark.
  */
 #include <stdio.h>
 #include <stdlib.h>

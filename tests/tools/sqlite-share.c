@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sqlite-share FILE DB: replays FILE into DB with the three default policies on one thread, and prints
- * "CPU_NS SQLITE_NS": the CPU time of the whole and what of it passed inside SQLite. For the benchmark.
+ * sqlite-share FILE DB: replays FILE into DB with the three default policies on one thread, and
+ * prints "CPU_NS SQLITE_NS": the CPU time of the whole and what of it passed inside SQLite. For the
+ * benchmark.
  *
  * The functions of SQLite that do work are defined here once more, around the library's own.
  */

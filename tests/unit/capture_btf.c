@@ -3,8 +3,8 @@
  * The reader of BTF against types written by hand, and against damaged ones. The types are
  *
  *   struct mm { u64 a; };                        typedef struct mm mm_t
- *   struct vma { union { u64 start; u64 x; }; mm_t *mm; int flags : 3, more : 5; struct { u64 v; } pte; };
- *   int fault(const struct vma *vma, u64 address)
+ *   struct vma { union { u64 start; u64 x; }; mm_t *mm; int flags : 3, more : 5; struct { u64 v; }
+ * pte; }; int fault(const struct vma *vma, u64 address)
  */
 #include "capture/btf.c"
 

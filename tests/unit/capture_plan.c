@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is planned for kernels that are not here: which of a function's names is probed, and how. The
- * expected definitions are those that Debian's 6.1 and 6.12 kernels were seen to take.
+ * What is planned for kernels that are not here: which of a function's names is probed, and how.
+ * The expected definitions are those that Debian's 6.1 and 6.12 kernels were seen to take.
  */
 #include "capture/btf.c"
 #include "capture/flow.c"
@@ -35,8 +35,8 @@ static const struct plan_event *find_event(const struct plan *plan, const char *
 }
 
 /* The first way to make event NAME; "-": it cannot be made; NULL: it is not in the plan. */
-static const char *first_way(unsigned int version, unsigned int profile, const char *const *functions,
-			     const char *name)
+static const char *first_way(unsigned int version, unsigned int profile,
+			     const char *const *functions, const char *name)
 {
 	static char text[512];
 	struct plan_wish wish = {.profile = profile};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Cost presets: those carried are whole, and what is wrong in a file is refused by line and reason. */
+/* Cost presets: those carried are whole, and what is wrong in a file is refused by line and reason.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 static char *good;
 static size_t good_size;
 
-/* GOOD with the first OLD replaced by NEW must be refused, with WHERE:LINE and REASON in the text. */
+/* GOOD with the first OLD replaced by NEW must be refused, with WHERE:LINE and REASON in the text.
+ */
 static void refused(const char *old, const char *new, const char *reason)
 {
 	char *at = strstr(good, old), *text, err[512] = "", line[32];
@@ -58,7 +60,8 @@ static void test_refused(void)
 	refused("value = 50\n", "value = 0x32\n", "not a number");
 	refused("value = 50\n", "value = 1e400\n", "not a number");
 	refused("value = 50\n", "value = \n", "\"value\" is empty");
-	refused("unit = ns per invalidation", "unit = us per invalidation", "it is counted in \"ns per invalidation\"");
+	refused("unit = ns per invalidation", "unit = us per invalidation",
+		"it is counted in \"ns per invalidation\"");
 	refused("trust = derived", "trust = guessed", "not measured, derived or uncalibrated");
 	refused("trust = derived", "trust = given", "not measured, derived or uncalibrated");
 	refused("kernel = 6.12\n", "", "has no \"kernel\"");
@@ -70,7 +73,8 @@ static void test_refused(void)
 	refused("cpus = 32\n", "cpus = many\n", "neither a number nor any");
 	refused("cpus = 32\n", "", "no \"cpus\" before the first item");
 	refused("name = good\n", "name = so good\n", "make a name");
-	refused("name = good\n", "name = good\nuses = 1\n", "there is no key \"uses\" before the first item");
+	refused("name = good\n", "name = good\nuses = 1\n",
+		"there is no key \"uses\" before the first item");
 	refused("source = given", "source = \xc3\xa4", "plain ASCII");
 	refused("source = given", "source = \x01", "plain ASCII");
 }

@@ -567,11 +567,11 @@ static void many_cpus(void)
 
 /*
  * Three CPUs, and an mm that was there before. What they did with it until then nobody knows: each
- * may hold any page of it, with any permission. CPU 1 shows at 50 that it has something else loaded;
- * CPU 2 shows nothing. The upgrade at 200 under a local flush leaves CPUs 1 and 2, to the end at
- * 1000: 2 entries, 1600 ns. CPU 1 does not run the mm again; CPU 2 may run it all the time, so it
- * may write to the page: one possible spurious fault. Neither was ever seen with the mm: they are no
- * part of the estimate.
+ * may hold any page of it, with any permission. CPU 1 shows at 50 that it has something else
+ * loaded; CPU 2 shows nothing. The upgrade at 200 under a local flush leaves CPUs 1 and 2, to the
+ * end at 1000: 2 entries, 1600 ns. CPU 1 does not run the mm again; CPU 2 may run it all the time,
+ * so it may write to the page: one possible spurious fault. Neither was ever seen with the mm: they
+ * are no part of the estimate.
  */
 static void before_the_recording(void)
 {

@@ -20,8 +20,8 @@ static struct cost_preset *open_preset(const char *spec)
 }
 
 /*
- * Two CPUs, 1,000 upgrades. One policy broadcasts each; the other flushes each locally and takes 100
- * spurious faults, each fixed by a local flush. With 50 ns a local flush and 1,000 ns a fault:
+ * Two CPUs, 1,000 upgrades. One policy broadcasts each; the other flushes each locally and takes
+ *100 spurious faults, each fixed by a local flush. With 50 ns a local flush and 1,000 ns a fault:
  *
  *	broadcasting  1000 b
  *	local         (1000 + 100) x 50 + 100 x 1000 = 155,000 ns
