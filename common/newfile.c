@@ -84,6 +84,19 @@ static void random_name(char out[RANDOM_SIZE + 1])
 	out[RANDOM_SIZE] = '\0';
 }
 
+/*
+ * Locks what was just made. False: between the two somebody took it for a leftover, and it has no
+ * name any more. On a file system without locks nothing is held, and nothing is cleaned up.
+ */
+static bool hold(int fd)
+{
+	struct stat st;
+
+	while (flock(fd, LOCK_EX) && errno == EINTR)
+		;
+	return !fstat(fd, &st) && st.st_nlink > 0;
+}
+
 int newfile_begin(struct newfile *f, const char *target)
 {
 	char random[RANDOM_SIZE + 1];
@@ -111,10 +124,12 @@ int newfile_begin(struct newfile *f, const char *target)
 		f->fd = openat(folder, f->path + (base - target),
 			       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		ret = f->fd < 0 ? -errno : 0;
+		if (!ret && !hold(f->fd)) {
+			close(f->fd);
+			f->fd = -1;
+			ret = -EEXIST;
+		}
 	}
-	/* On a file system without locks nothing is held, and nothing is cleaned up. */
-	if (!ret)
-		flock(f->fd, LOCK_EX | LOCK_NB);
 	close(folder);
 	return ret;
 }

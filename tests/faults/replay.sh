@@ -150,7 +150,7 @@ done
 
 # ---- where it writes ----
 
-if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs tmpfs "$PLACE" 2>/dev/null; then
 	for append in "" --append; do
 		for kib in 100 300 400 500 600 800 1200 1600 2400; do
 			rm -rf "$PLACE"/* "$PLACE"/.[!.]*
