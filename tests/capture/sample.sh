@@ -72,7 +72,8 @@ grep -lq whole "$DIR"/kept/sample-"$(uname -n)"-*.dat || fail "the recording is 
 # ---- a real one ----
 
 TLBCAPTURE=$(realpath "$BUILD")/tlbcapture
-if [ "$(id -u)" = 0 ] && "$TLBCAPTURE" --check >/dev/null 2>&1; then
+# PROC_PID_INIT_INO: elsewhere tlbcapture refuses.
+if [ "$(readlink /proc/self/ns/pid)" = "pid:[4026531836]" ] && [ "$(id -u)" = 0 ] && "$TLBCAPTURE" --check >/dev/null 2>&1; then
 	mkdir "$DIR/real"
 	SAMPLE_DIR=$DIR/real SAMPLE_SECONDS=1 SAMPLE_FILE_MIB=64 SAMPLE_KEEP_MIB=512 "$sample" >"$DIR/out" 2>"$DIR/err" ||
 		fail "a real recording: status $?: $(cat "$DIR/err")"
