@@ -8,10 +8,11 @@
  * order of its own, and write or read one byte: one of them takes the fault, the others may still
  * hold the old read-only translation.
  *
- *   forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED] [-R ROUNDS_A_SECOND]
+ *   forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED] [-R ROUNDS_A_SECOND] [-w STEPS]
  *
  * With -R rounds begin at fixed times (those that are late begin at once), else one after the
- * other.
+ * other. With -w each visit is followed by so many steps of work on memory of the thread's own that
+ * faults no more: a program that does something else than fault.
  *
  * Output: one line per thread, one for all. "minflt" counts the faults from the start of main(),
  * "cpu_ns" the CPU time with that of the children, both as the kernel accounts them; "busy_ns" is
@@ -36,11 +37,14 @@ struct worker {
 	uint64_t random; /* state of its own generator: the same seed, the same visits */
 	uint32_t *order; /* page numbers, shuffled anew in each round */
 	uint64_t writes, reads;
+	uint64_t *table; /* what it works on between visits */
 };
+
+enum { TABLE_WORDS = 8192 }; /* 64 KiB: more than an L1 cache, less than an L2 */
 
 #define NS_PER_S INT64_C(1000000000)
 
-static long threads = 4, pages = 256, rounds = 100, seed = 1, rate;
+static long threads = 4, pages = 256, rounds = 100, seed = 1, rate, steps;
 static volatile unsigned char *memory;
 static long page_bytes;
 static pthread_barrier_t forked, visited;
@@ -52,6 +56,18 @@ static uint64_t next_random(uint64_t *state)
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
+}
+
+static void work(struct worker *worker)
+{
+	uint64_t at = worker->random;
+
+	for (long i = 0; i < steps; i++) {
+		uint64_t *word = &worker->table[at % TABLE_WORDS];
+
+		at = (at ^ *word) * UINT64_C(0x9e3779b97f4a7c15) >> 7;
+		*word += at;
+	}
 }
 
 static void visit_pages(struct worker *worker)
@@ -73,6 +89,7 @@ static void visit_pages(struct worker *worker)
 			(void)*byte;
 			worker->reads++;
 		}
+		work(worker);
 	}
 }
 
@@ -147,19 +164,20 @@ int main(int argc, char **argv)
 	bool usable = true;
 	int option;
 
-	while ((option = getopt(argc, argv, "t:p:r:S:R:")) != -1) {
+	while ((option = getopt(argc, argv, "t:p:r:S:R:w:")) != -1) {
 		long *target = option == 't'   ? &threads
 			       : option == 'p' ? &pages
 			       : option == 'r' ? &rounds
 			       : option == 'S' ? &seed
 			       : option == 'R' ? &rate
+			       : option == 'w' ? &steps
 					       : NULL;
 
 		usable = usable && target && parse_count(optarg, target);
 	}
 	if (!usable || optind < argc) {
 		fputs("usage: forkwp [-t THREADS] [-p PAGES] [-r ROUNDS] [-S SEED] "
-		      "[-R ROUNDS_A_SECOND]\n",
+		      "[-R ROUNDS_A_SECOND] [-w STEPS]\n",
 		      stderr);
 		return 2;
 	}
@@ -183,7 +201,8 @@ int main(int argc, char **argv)
 		workers[i].order = calloc((size_t)pages, sizeof(*workers[i].order));
 		for (long page = 0; workers[i].order && page < pages; page++)
 			workers[i].order[page] = (uint32_t)page;
-		if (!workers[i].order ||
+		workers[i].table = calloc(TABLE_WORDS, sizeof(*workers[i].table));
+		if (!workers[i].order || !workers[i].table ||
 		    pthread_create(&workers[i].thread, NULL, run_worker, &workers[i])) {
 			fputs("forkwp: cannot start the threads\n", stderr);
 			return 1;
@@ -210,6 +229,7 @@ int main(int argc, char **argv)
 		writes += workers[i].writes;
 		reads += workers[i].reads;
 		free(workers[i].order);
+		free(workers[i].table);
 	}
 	free(workers);
 	printf("total pid=%d threads=%ld pages=%ld forks=%ld late=%ld writes=%llu reads=%llu "

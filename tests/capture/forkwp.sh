@@ -15,6 +15,10 @@ cat /proc/self/mounts > "$tmp/mounts.here"
 cmp "$tmp/mounts" "$tmp/mounts.here" || fail "COMMAND saw other mounts"
 grep -E "^(SigBlk|SigIgn)" /proc/self/status | cmp - "$tmp/signals" || fail "other signal settings"
 
+# Work between the visits (-w) changes none of them.
+visits() { "$forkwp" -t 2 -p 64 -r 20 "$@" | sed -n 's/.* \(writes=.* reads=[0-9]*\).*/\1/p'; }
+[ "$(visits)" = "$(visits -w 100)" ] || fail "other visits with -w"
+
 # ROUNDS=20000: for ten seconds and more.
 threads=4 rounds=${ROUNDS:-2000} pages=256
 expect_status 0 "$tlbcapture" -o "$tmp/out/t.dat" -- "$forkwp" -t $threads -p $pages -r $rounds
