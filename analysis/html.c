@@ -68,6 +68,7 @@ static const struct {
 	{"processes", "Processes", false},
 	{"regions", "Regions of memory", false},
 	{"pages", "Pages", false},
+	{"latency", "How long flushes took", true},
 	{"dirty", "Dirty pages and swap", true},
 	{"cpus", "CPUs", false},
 	{"points", "Decision points", false},

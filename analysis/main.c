@@ -14,6 +14,7 @@
  *   compare.c  two databases, recordings or policies beside each other
  *   html.c     all reports as one HTML page; html_style.c its looks, svg.c its pictures
  *   plot.c     pictures, through gnuplot
+ *   preset.c   a cost preset from the durations that a recording shows
  *   text.c     widths, units, harmless text
  */
 #include <errno.h>
@@ -36,6 +37,7 @@
 #include "analysis/manifest.h"
 #include "analysis/merge.h"
 #include "analysis/plot.h"
+#include "analysis/preset.h"
 #include "analysis/report.h"
 #include "analysis/reprice.h"
 #include "common/msg.h"
@@ -46,6 +48,7 @@ static const char help[] =
 	"Usage: tlbreport DB [REPORT] [--csv|--json] [OPTION]...\n"
 	"       tlbreport DB cost --plot FILE.png|FILE.svg|-\n"
 	"       tlbreport DB html -o FILE.html\n"
+	"       tlbreport DB preset -o FILE.cost [--trace NAME]\n"
 	"       tlbreport compare A.db [B.db] [--fail-if RULE]... [OPTION]...\n"
 	"       tlbreport merge OUT.db [--manifest LIST] PART.db...\n"
 	"       tlbreport manifest LIST\n"
@@ -69,7 +72,7 @@ static const char help[] =
 	"                  'broadcasts.high>=1000'\n"
 	"  --per-second    of compare: rates instead of totals\n"
 	"  --manifest LIST of merge: a fleet's recordings with hosts, labels and parts\n"
-	"  -o FILE         of html: where to write the page; default: standard output\n"
+	"  -o FILE         of html and preset: where to write it; default: standard output\n"
 	"  --list-costs    the cost presets that it knows\n"
 	"  -h, --help      this text; behind a report, what it answers and its columns\n"
 	"  -V, --version   the version\n"
@@ -81,6 +84,7 @@ static const char help[] =
 	"  tlbreport results.db cost --plot cost.svg\n"
 	"  tlbreport results.db cost --cost arm64-seed --cost arm64-generic:flush_local=20\n"
 	"  tlbreport results.db html -o report.html\n"
+	"  tlbreport results.db preset -o mine.cost\n"
 	"  tlbreport compare old.db new.db --fail-if 'cost.sure>+5%'\n"
 	"  tlbreport help processes\n"
 	"\n"
@@ -166,7 +170,8 @@ static int print_help(const struct command *c, int nr, char **words)
 	if (nr > 2 && strcmp(words[0], "compare") != 0)
 		return usage("one report at a time: what is \"%s\"?", words[2]);
 	const struct report *r = name ? report_find(name) : NULL;
-	bool command = name && (!strcmp(name, "html") || !strcmp(name, "compare"));
+	bool command = name && (!strcmp(name, "html") || !strcmp(name, "preset") ||
+				!strcmp(name, "compare"));
 	/* "results.db --help" names no report, nor does "compare A.db --help". */
 	if (name && !r && !command && strcmp(words[0], "compare") != 0 && (word || nr > 1))
 		return unknown_report(name);
@@ -377,8 +382,11 @@ static int parse(int argc, char **argv, struct command *c)
 	if (c->report && !strcmp(c->report, "html") && c->not_html)
 		return usage("html is a format of its own; it excludes --csv, --json, --table and "
 			     "--plot");
-	if (c->output && (!c->report || strcmp(c->report, "html")))
-		return usage("-o is for html; other reports go to standard output");
+	if (c->report && !strcmp(c->report, "preset") && (c->not_html || c->nr_costs))
+		return usage("preset is a format of its own; it excludes --csv, --json, --table, --plot and "
+			     "--cost");
+	if (c->output && (!c->report || (strcmp(c->report, "html") && strcmp(c->report, "preset"))))
+		return usage("-o is for html and preset; other reports go to standard output");
 	if ((!c->report && !strcmp(c->path, "list")) || (c->report && !strcmp(c->report, "list"))) {
 		report_list(stdout);
 		return EXIT_FINE;
@@ -533,6 +541,24 @@ static int write_page(sqlite3 *db, const struct command *c)
 	return status;
 }
 
+static int write_preset(sqlite3 *db, const struct command *c)
+{
+	struct text preset = {0};
+	char err[512] = "";
+	int status = EXIT_FINE;
+
+	if (preset_make(db, c->how.trace, &preset, err, sizeof(err))) {
+		msg_error("%s: preset: %s", c->path, err);
+		status = EXIT_FAILED;
+	} else if (c->output) {
+		status = save(c->output, &preset);
+	} else {
+		fwrite(preset.text, 1, preset.len, stdout);
+	}
+	text_free(&preset);
+	return status;
+}
+
 static int run_compare(struct command *c)
 {
 	struct compare_side sides[2] = {
@@ -646,15 +672,15 @@ static int run_merge(struct command *c)
 
 static int run(struct command *c)
 {
-	bool page = !strcmp(c->report, "html");
+	bool page = !strcmp(c->report, "html"), preset = !strcmp(c->report, "preset");
 	const struct report *r = NULL;
 	char *own = NULL;
 	sqlite3 *db = NULL;
 	char err[512] = "";
 	int status = EXIT_FAILED;
-	const char *sql = page ? NULL : find(c, &r, &own, &status);
+	const char *sql = page || preset ? NULL : find(c, &r, &own, &status);
 
-	if (!sql && !page)
+	if (!sql && !page && !preset)
 		return status;
 	if (db_open(c->path, &db, err, sizeof(err))) {
 		msg_error("%s: %s", c->path, err);
@@ -670,6 +696,10 @@ static int run(struct command *c)
 	if (ret) {
 		msg_error("%s", err);
 		status = ret == -EIO || ret == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+		goto out;
+	}
+	if (preset) {
+		status = write_preset(db, c);
 		goto out;
 	}
 	if (page || c->plot) {

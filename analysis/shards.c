@@ -59,6 +59,10 @@ static const struct rule rules[] = {
 	{"heat", UNION, NULL},
 	{"heat_grid", SAME, NULL},
 	{"host", SAME, NULL},
+	/* Timed before events are divided by address space. */
+	{"latencies", SAME, NULL},
+	{"latency_buckets", SAME, NULL},
+	{"latency_left_out", SAME, NULL},
 	{"mms", UNION, NULL},
 	{"notes", DERIVED, NULL},
 	{"pages", TOP, NULL},

@@ -287,11 +287,12 @@ int plan_facts(struct fact_list *list, const struct plan *plan, const struct pla
 		unsigned int profile;
 		const char *name;
 	} profiles[] = {
-		{PROFILE_MINIMAL, "minimal"}, {PROFILE_FULL, "full"}, {PROFILE_SWAP, "swap"}};
+		{PROFILE_MINIMAL, "minimal"}, {PROFILE_FULL, "full"}, {PROFILE_SWAP, "swap"},
+		{PROFILE_LATENCY, "latency"}};
 	size_t probed = 0, refused = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(*profiles); i++)
 		if (profiles[i].profile == wish->profile)
 			rc = fact_add(list, "profile", "%s", profiles[i].name);
 	for (size_t i = 0; i < wish->range_count && !rc; i++)

@@ -325,6 +325,8 @@ static bool warn_of_gaps(const struct recording *r)
 		msg_warn(
 			"arm64 has no tracepoints for faults or TLBI instructions, and this kernel "
 			"has no kprobe events: the recording holds tasks and switches only");
+	else if (r->plan.sites_reason && r->options->wish.profile == PROFILE_LATENCY)
+		msg_note("TLBI instructions are not recorded: %s", r->plan.sites_reason);
 	else if (r->plan.sites_reason)
 		msg_warn("TLBI instructions are not recorded: %s", r->plan.sites_reason);
 	if (recorded < all)

@@ -44,6 +44,7 @@ static void print_help(void)
 	      "What:\n"
 	      "  --profile NAME      minimal: write faults, upgrades and flushes, for production\n"
 	      "                      full (default); swap: full, and reclaim step by step\n"
+	      "                      latency: minimal, and how long the flushing functions take\n"
 	      "  --pid PID[,PID...]  only these processes and the children that they make\n"
 	      "  --cgroup DIRECTORY  only the processes of this control group\n"
 	      "  --follow            only COMMAND and its children\n"
@@ -172,6 +173,8 @@ static bool parse_profile(const char *text, struct plan_wish *wish)
 		wish->profile = PROFILE_FULL;
 	else if (!strcmp(text, "swap"))
 		wish->profile = PROFILE_SWAP;
+	else if (!strcmp(text, "latency"))
+		wish->profile = PROFILE_LATENCY;
 	else
 		return false;
 	return true;
@@ -239,7 +242,7 @@ static int take_option(int option, const char *argument, struct options *options
 	case PROFILE:
 		return parse_profile(argument, &options->wish)
 			       ? -1
-			       : usage_error("--profile is minimal, full or swap, not ", argument);
+			       : usage_error("--profile is minimal, full, swap or latency, not ", argument);
 	case PID:
 		return parse_pids(argument, options)
 			       ? -1

@@ -285,16 +285,19 @@ static int add_function(struct plan *plan, const struct kernel *kernel,
 		entry_fields |= !field->at_return;
 	}
 	bool minimal = profile == PROFILE_MINIMAL;
+	bool timed = profile == PROFILE_LATENCY && row->timed;
 	if (minimal && row->role == ROLE_FAULT)
 		return_fields = false;
 	bool alone = return_fields && kernel->return_arguments &&
 		     (row->return_alone || (minimal && row->role == ROLE_SET_FLAGS));
+	if (timed)
+		alone = false;
 	if (alone)
 		entry_fields = false;
 	int rc = entry_fields || !return_fields
 			 ? add_probe(plan, kernel, row, function, false, false, reason)
 			 : 0;
-	if (!rc && return_fields)
+	if (!rc && (return_fields || timed))
 		rc = add_probe(plan, kernel, row, function, true, alone, reason);
 	return rc;
 }
@@ -427,8 +430,12 @@ int plan_make(struct plan *plan, const struct kernel *kernel, const struct plan_
 			plan_set_reason(event, "handle_mm_fault is probed instead");
 		}
 	}
-	if (!rc && kernel->arch == ARCH_ARM64)
+	if (!rc && kernel->arch == ARCH_ARM64 && wish->profile == PROFILE_LATENCY) {
+		plan->sites_reason = strdup("they lie inside what is timed");
+		rc = plan->sites_reason ? 0 : -ENOMEM;
+	} else if (!rc && kernel->arch == ARCH_ARM64) {
 		rc = add_sites(plan, kernel);
+	}
 	for (size_t i = 0; i < wish->access_count && !rc; i++)
 		rc = add_access(plan, &wish->access[i]);
 	return rc;

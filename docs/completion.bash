@@ -67,7 +67,7 @@ _tlbreport() {
 		return
 		;;
 	--plot | -o)
-		_tlb_files '*.@(png|svg|html)' "$cur"
+		_tlb_files '*.@(png|svg|html|cost)' "$cur"
 		return
 		;;
 	--manifest | manifest)
@@ -117,7 +117,7 @@ _tlbcapture() {
 		return
 		;;
 	--profile)
-		_tlb_words "minimal full swap" "$cur"
+		_tlb_words "minimal full swap latency" "$cur"
 		return
 		;;
 	--until)

@@ -1204,6 +1204,28 @@ static bool stamped_late(enum role role)
 	return late >> role & 1;
 }
 
+uint32_t interpret_mm(const struct interpreter *in, const struct raw_event *raw)
+{
+	const struct task *task = task_find(&in->id, raw->pid);
+	const struct mm *mm = task ? mm_get(&in->id, task->mm) : NULL;
+	uint64_t pointer = HAS(raw, MM) ? GET(raw, MM) : 0;
+	const uint32_t *at;
+
+	if (!pointer || (mm && mm->id.pointer == pointer))
+		return mm ? mm->id.mm : 0;
+	at = map_get(&in->id.by_pointer, pointer);
+	return at ? *at : 0;
+}
+
+/* Returns of functions whose entry says all: they are for replay/latency.h alone. */
+static bool return_says_nothing(const struct decode_plan *plan)
+{
+	const uint64_t roles = UINT64_C(1) << ROLE_CLEAR_FLUSH | UINT64_C(1) << ROLE_GATHER_FINISH |
+			       UINT64_C(1) << ROLE_FLUSH_RANGE;
+
+	return plan->is_return && roles >> plan->role & 1;
+}
+
 int interpret(struct interpreter *in, const struct raw_event *raw)
 {
 	enum role role = raw->plan->role;
@@ -1226,6 +1248,8 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		if (role != ROLE_FLUSH_RANGE)
 			task->exit_flush = false;
 	}
+	if (return_says_nothing(raw->plan))
+		return 0;
 	if (task->whole_mm)
 		settle_whole(in, raw, task);
 	if (task->fork.open && role != ROLE_COPY_RANGE && !stamped_late(role))

@@ -67,6 +67,12 @@ void interpreter_free(struct interpreter *in);
 int interpret(struct interpreter *in, const struct raw_event *raw);
 
 /*
+ * The number of the address space that RAW is about, once interpret() has taken it: the one that it
+ * names, else its task's. 0: not known, or gone.
+ */
+uint32_t interpret_mm(const struct interpreter *in, const struct raw_event *raw);
+
+/*
  * A sample from elsewhere: TID used ADDR on CPU (dense index) at TIME_NS, which lies between the
  * events before and after it. A task of which nothing is known is left out, and counted.
  */

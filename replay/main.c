@@ -12,6 +12,7 @@
  *	fabric.c                    broadcasts of a policy -> what they wait for each other
  *	dirty.c                     normalised events -> pages that swap writes, by kernel
  *	heat.c                      the same -> where and when decisions fell
+ *	latency.c                   raw events -> how long flushing functions took
  *	policies.c, policies/       what each policy does
  *	plugin.c                    the same from a shared object
  *	results.c                   counts -> SQLite (schema/results.sql)

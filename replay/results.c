@@ -21,7 +21,7 @@
 #include "common/newfile.h"
 #include "replay/top.h"
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 #define MAX_FACT_ROWS  4096
 
 static const char schema_sql[] =
@@ -539,6 +539,43 @@ static void write_heat(struct job *j)
 	free(cells);
 	sqlite3_finalize(stmt);
 	sqlite3_finalize(grid);
+}
+
+static void write_latency(struct job *j)
+{
+	const struct latency *l = j->in->latency;
+
+	if (!l)
+		return;
+	sqlite3_stmt *stmt = insert_into(j->r, "latencies", 12),
+		     *bucket = insert_into(j->r, "latency_buckets", 8),
+		     *left_out = insert_into(j->r, "latency_left_out", 3);
+	for (size_t i = 0; i < latency_groups(l); i++) {
+		struct latency_group g;
+		size_t nr;
+		struct latency_bucket *list = latency_group(l, i, &g, &nr);
+		const char *call = latency_call_name(g.call), *flush = latency_flush_name(g.flush);
+
+		if (!list && !j->r->error) {
+			j->r->error = SQLITE_NOMEM;
+			snprintf(j->r->error_text, sizeof(j->r->error_text), "out of memory");
+		}
+		put(j->r, stmt, "issiiiiiiiii", j->trace, call, flush, (int64_t)g.cpus,
+		    (int64_t)g.cpus_to, (int64_t)g.concurrent, (int64_t)g.concurrent_to,
+		    (int64_t)g.calls, (int64_t)g.probes, (int64_t)g.min_ns, (int64_t)g.max_ns,
+		    (int64_t)g.sum_ns);
+		for (size_t k = 0; k < nr; k++)
+			put(j->r, bucket, "issiiiii", j->trace, call, flush, (int64_t)g.cpus,
+			    (int64_t)g.concurrent, (int64_t)list[k].from_ns, (int64_t)list[k].to_ns,
+			    (int64_t)list[k].calls);
+		free(list);
+	}
+	for (unsigned int i = 0; i < NR_LATENCY_LEFT_OUT; i++)
+		put(j->r, left_out, "isi", j->trace, latency_left_out_name(i),
+		    (int64_t)latency_left_out(l, i));
+	sqlite3_finalize(stmt);
+	sqlite3_finalize(bucket);
+	sqlite3_finalize(left_out);
 }
 
 static void write_recorded(struct job *j)
@@ -1445,6 +1482,7 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 	write_recorded(&j);
 	write_facts(&j);
 	write_heat(&j);
+	write_latency(&j);
 	write_cost_items(&j);
 	write_policies(&j);
 	write_selfcheck(&j);

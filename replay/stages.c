@@ -3,6 +3,7 @@
  *	           .-> policies, some of them ----.
  *	read -> interpret -> policies, others ----+-> results
  *	           |-> heat ----------------------|
+ *	        latency --------------------------|
  *	           '-> swap ----------------------'
  *
  * Each group of policies has an engine of its own. What engines share (which pages there are, who
@@ -25,6 +26,7 @@
 
 #include "common/msg.h"
 #include "replay/fabric.h"
+#include "replay/latency.h"
 #include "replay/interpret.h"
 #include "replay/pipeline.h"
 
@@ -81,6 +83,7 @@ struct stages {
 	struct interpreter *interpreter;
 	struct dirty *dirty; /* NULL: the recording has nothing of swap */
 	struct heat *heat;
+	struct latency *latency; /* NULL: the recording times nothing; the interpreter's */
 	pthread_mutex_t rows; /* whoever gives rows to the results */
 	const struct policy_result **outcomes; /* by policy */
 	bool *shard_unsure;                    /* by policy */
@@ -184,6 +187,8 @@ static void sink_event(void *context, const struct tlb_event *event)
 		s->failed = true;
 		return;
 	}
+	if (s->latency && latency_event(s->latency, event))
+		s->failed = true;
 	b->events = events;
 	b->events[b->nr++] = *event;
 }
@@ -274,15 +279,19 @@ static int interpret_stage(void *context, unsigned int slot)
 			interpret_lost(s->interpreter, raw.cpu, raw.time_ns);
 			gap++;
 		}
-		if (wanted) {
-			s->used++;
-			ret = interpret(s->interpreter, &raw);
-		}
+		if (!wanted)
+			continue;
+		s->used++;
+		ret = interpret(s->interpreter, &raw);
+		if (s->latency && LATENCY_ROLES >> raw.plan->role & 1 && !ret)
+			ret = latency_raw(s->latency, &raw, interpret_mm(s->interpreter, &raw));
 	}
 	if (!ret && b->last)
 		ret = feed_samples(s, b->last_ns);
 	if (!ret && b->last)
 		ret = interpret_end(s->interpreter, b->last_ns);
+	if (b->last && s->latency)
+		latency_end(s->latency);
 	return ret ? ret : s->failed ? -ENOMEM : 0;
 }
 
@@ -483,6 +492,15 @@ static int make_interpreter(struct stages *s)
 	s->heat = heat_new(c->page_shift);
 	if (!s->interpreter || !s->heat)
 		return -ENOMEM;
+	uint64_t timed = latency_timed(c->decoder);
+	if (timed) {
+		s->latency = latency_new(timed,
+					 decoder_has(c->decoder, ROLE_TLBI, -1) ||
+						 decoder_has(c->decoder, ROLE_TLB_FLUSH, -1),
+					 decoder_nr_cpus(c->decoder));
+		if (!s->latency)
+			return -ENOMEM;
+	}
 	if (!interpret_sees_swap(s->interpreter))
 		return 0;
 	s->dirty = dirty_new(&(struct dirty_config){
@@ -540,6 +558,7 @@ void stages_free(struct stages *s)
 	interpreter_free(s->interpreter);
 	dirty_free(s->dirty);
 	heat_free(s->heat);
+	latency_free(s->latency);
 	pthread_mutex_destroy(&s->rows);
 	free(s);
 }
@@ -626,4 +645,5 @@ void stages_results(const struct stages *s, struct results_input *input)
 	input->engine = s->groups[0].engine;
 	input->dirty = s->dirty;
 	input->heat = s->heat;
+	input->latency = s->latency;
 }

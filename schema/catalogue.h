@@ -122,7 +122,8 @@ enum {
 	PROFILE_MINIMAL = 1, /* write faults, upgrades, flushes: for production */
 	PROFILE_FULL = 2,    /* all that the analysis feeds on */
 	PROFILE_SWAP = 4,    /* and reclaim and swap, step by step */
-	PROFILE_ALL = 7,
+	PROFILE_LATENCY = 8, /* minimal, with both ends of what flushes, and nothing inside them */
+	PROFILE_ALL = 15,
 };
 
 struct catalogue_row {
@@ -138,6 +139,7 @@ struct catalogue_row {
 	/* no entry probe where the return probe can fetch the arguments */
 	bool return_alone;
 	bool sleeps;               /* many tasks may be in it at a time */
+	bool timed;                /* LATENCY records how long it takes: its entry and its return */
 	struct catalogue_field fields[10];
 };
 

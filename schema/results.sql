@@ -5,7 +5,7 @@
 -- the recording's clock; *_low, (plain or *_estimate), *_high bound what cannot be known.
 -- The views are the interface: columns are only ever added to them.
 
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -99,6 +99,21 @@ CREATE TABLE heat_grid(trace INTEGER NOT NULL REFERENCES traces(id), bytes INTEG
   width_ns INTEGER NOT NULL);
 CREATE TABLE heat(trace INTEGER NOT NULL REFERENCES traces(id), mm INTEGER NOT NULL, addr INTEGER,
   start_ns INTEGER NOT NULL, point TEXT NOT NULL, level TEXT NOT NULL, decisions INTEGER NOT NULL);
+
+-- How long the kernel's flushing functions took, from entry to return probe, by what is known of each call.
+CREATE TABLE latencies(trace INTEGER NOT NULL REFERENCES traces(id),
+  call TEXT NOT NULL,  -- upgrade, young, unchanged, contpte, cow, gather, range
+  flush TEXT NOT NULL, -- seen inside: none, local, mask, broadcast; "not recorded": none could be
+  cpus INTEGER NOT NULL, cpus_to INTEGER NOT NULL, -- that the mm had run on; 0: mm not known
+  concurrent INTEGER NOT NULL, concurrent_to INTEGER NOT NULL, -- other calls under way meanwhile
+  calls INTEGER NOT NULL, probes INTEGER NOT NULL,             -- probes: that fired inside them
+  min_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL, sum_ns INTEGER NOT NULL);
+CREATE TABLE latency_buckets(trace INTEGER NOT NULL REFERENCES traces(id), call TEXT NOT NULL,
+  flush TEXT NOT NULL, cpus INTEGER NOT NULL, concurrent INTEGER NOT NULL,
+  from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, calls INTEGER NOT NULL);
+-- reason: no entry, no return, switched, lost
+CREATE TABLE latency_left_out(trace INTEGER NOT NULL REFERENCES traces(id), reason TEXT NOT NULL,
+  calls INTEGER NOT NULL);
 
 CREATE TABLE faults(policy INTEGER NOT NULL REFERENCES policies(id), kind TEXT NOT NULL,
   low REAL NOT NULL, estimate REAL NOT NULL, high REAL NOT NULL);
@@ -222,6 +237,38 @@ CREATE VIEW v_heat AS
   SELECT t.trace, h.mm, h.addr, g.bytes, h.start_ns, g.width_ns, h.point, h.level, h.decisions
   FROM heat h JOIN heat_grid g USING (trace) JOIN traces t ON t.id = h.trace
   ORDER BY t.id, h.mm, h.addr, h.start_ns, h.point, h.level;
+
+-- How long calls took. A percentile is the upper end of its bucket, less than 1/32 above the true one, and
+-- never above max_ns. base_ns: the median of calls of the recording that change nothing; what their probes
+-- cost is in it, and in every other call.
+CREATE VIEW v_latency AS
+  WITH b AS (
+    SELECT b.*, l.max_ns, l.calls AS all_calls,
+           sum(b.calls) OVER (PARTITION BY b.trace, b.call, b.flush, b.cpus, b.concurrent
+                              ORDER BY b.from_ns) AS behind
+    FROM latency_buckets b JOIN latencies l USING (trace, call, flush, cpus, concurrent)),
+   q AS (
+    SELECT trace, call, flush, cpus, concurrent,
+           min(CASE WHEN behind * 100 >= all_calls * 50 THEN min(to_ns, max_ns) END) AS p50_ns,
+           min(CASE WHEN behind * 100 >= all_calls * 90 THEN min(to_ns, max_ns) END) AS p90_ns,
+           min(CASE WHEN behind * 100 >= all_calls * 99 THEN min(to_ns, max_ns) END) AS p99_ns
+    FROM b GROUP BY trace, call, flush, cpus, concurrent),
+   u AS (
+    SELECT trace, from_ns, to_ns, sum(sum(calls)) OVER (PARTITION BY trace ORDER BY from_ns) AS behind,
+           sum(sum(calls)) OVER (PARTITION BY trace) AS all_calls
+    FROM latency_buckets WHERE call = 'unchanged' GROUP BY trace, from_ns, to_ns),
+   base AS (SELECT trace, min(to_ns) AS base_ns FROM u WHERE behind * 2 >= all_calls GROUP BY trace)
+  SELECT t.trace, l.call, l.flush, l.cpus, l.cpus_to, l.concurrent, l.concurrent_to, l.calls,
+         round(1.0 * l.probes / l.calls, 2) AS probes_inside, l.min_ns, q.p50_ns, q.p90_ns, q.p99_ns, l.max_ns,
+         l.sum_ns, base.base_ns
+  FROM latencies l JOIN q USING (trace, call, flush, cpus, concurrent) JOIN traces t ON t.id = l.trace
+       LEFT JOIN base ON base.trace = l.trace
+  ORDER BY t.id, l.call, l.flush, l.cpus, l.concurrent;
+
+CREATE VIEW v_latency_left_out AS
+  SELECT t.trace, l.reason, l.calls
+  FROM latency_left_out l JOIN traces t ON t.id = l.trace
+  ORDER BY t.id, l.reason;
 
 -- What the recording itself shows; op and scope only where an event is an invalidation.
 CREATE VIEW v_recorded AS

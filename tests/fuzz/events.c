@@ -18,6 +18,7 @@
 
 #include "replay/engine.h"
 #include "replay/interpret.h"
+#include "replay/latency.h"
 #include "replay/policy.h"
 #include "replay/replay.h"
 #include "tests/fuzz/fuzz.h"
@@ -263,8 +264,29 @@ static void ignore_page(void *context, uint32_t mm, uint64_t page, unsigned int 
 	FUZZ_CHECK(point < NR_POINTS && decisions);
 }
 
+static struct latency *latency;
+
+/* Calls and buckets agree, and so do the times of the calls. */
+static void check_latency(const struct latency *l)
+{
+	for (size_t i = 0; i < latency_groups(l); i++) {
+		struct latency_group g;
+		size_t nr;
+		struct latency_bucket *list = latency_group(l, i, &g, &nr);
+		uint64_t calls = 0;
+
+		FUZZ_CHECK(list && g.calls && g.min_ns <= g.max_ns && g.sum_ns >= g.max_ns);
+		FUZZ_CHECK(g.cpus <= g.cpus_to && g.concurrent <= g.concurrent_to && g.cpus <= CPUS);
+		for (size_t k = 0; k < nr; k++)
+			calls += list[k].calls;
+		FUZZ_CHECK(calls == g.calls && list[0].from_ns <= g.min_ns && list[0].to_ns >= g.min_ns);
+		free(list);
+	}
+}
+
 static void take_event(void *context, const struct tlb_event *event)
 {
+	FUZZ_CHECK(!latency_event(latency, event));
 	engine_hint(context, event->mm, event->addr);
 	engine_event(context, event);
 }
@@ -323,7 +345,12 @@ static bool feed(struct fuzz_input *in, const struct head *h, struct interpreter
 		size += s->comm ? 16 : (n + 4) & ~(size_t)3;
 	}
 	rec.size = (uint32_t)size;
-	return !decode(h->decoder, &rec, &raw) || !interpret(interpreter, &raw);
+	if (!decode(h->decoder, &rec, &raw))
+		return true;
+	if (interpret(interpreter, &raw))
+		return false;
+	return !(LATENCY_ROLES >> raw.plan->role & 1) ||
+	       !latency_raw(latency, &raw, interpret_mm(interpreter, &raw));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -347,11 +374,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct interpret_sink sink = {
 		.context = e, .event = take_event, .mm_done = ignore_mm};
 	struct interpreter *interpreter = interpreter_new(h->trace, h->decoder, h->arch, &sink);
-	FUZZ_CHECK(e && interpreter);
+	latency = latency_new(latency_timed(h->decoder), flags & 8, CPUS);
+	FUZZ_CHECK(e && interpreter && latency);
 	for (unsigned int n = 0; n < EVENTS_MOST && feed(&in, h, interpreter, &now); n++)
 		;
 	if (!interpret_end(interpreter, now) && !engine_end(e, now))
 		check_results(e);
+	latency_end(latency);
+	check_latency(latency);
+	latency_free(latency);
 	interpreter_free(interpreter);
 	engine_free(e);
 	return 0;

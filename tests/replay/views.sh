@@ -19,7 +19,7 @@ expect_status 0 "$REPLAY" -p arm64-broadcast -p arm64-local -p x86 -p none -o "$
 expect "$DB" ${#traces[@]} "SELECT count(*) FROM traces"
 expect "$DB" ok "PRAGMA integrity_check"
 expect "$DB" "" "PRAGMA foreign_key_check"
-expect "$DB" 2 "PRAGMA user_version"
+expect "$DB" 3 "PRAGMA user_version"
 
 # ---- columns ----
 

@@ -31,7 +31,7 @@ expect_status 1 "$REPORT" "$DIR/cut.db"
 for version in 0 1 99; do
 	cp "$FIX" "$DIR/version.db"
 	sqlite3 "$DIR/version.db" "PRAGMA user_version = $version"
-	refused 1 "schema version $version; this tlbreport reads version 2" "$REPORT" "$DIR/version.db"
+	refused 1 "schema version $version; this tlbreport reads version 3" "$REPORT" "$DIR/version.db"
 done
 if [ "$(id -u)" != 0 ]; then
 	cp "$FIX" "$DIR/closed.db"

@@ -141,10 +141,31 @@ static void test_minimal(void)
 	CHECK(!WAY(v6_12, PROFILE_MINIMAL, "sched_switch", "handle_mm_fault"));
 }
 
+/* Both ends of what flushes, with the return as bare as it was; and nothing for what does not. */
+static void test_latency(void)
+{
+	static const unsigned int v6_1 = KERNEL_VERSION_OF(6, 1), v6_12 = KERNEL_VERSION_OF(6, 12);
+	static const char *const timed[] = {"ptep_clear_flush", "tlb_finish_mmu"};
+
+	for (size_t i = 0; i < sizeof(timed) / sizeof(*timed); i++) {
+		char name[64], wanted[128];
+
+		snprintf(name, sizeof(name), "%s_ret", timed[i]);
+		snprintf(wanted, sizeof(wanted), "r64:tlbr/%s %s", name, timed[i]);
+		CHECK(!strcmp(WAY(v6_1, PROFILE_LATENCY, name, timed[i]), wanted));
+		CHECK(WAY(v6_1, PROFILE_LATENCY, timed[i], timed[i]));
+		CHECK(!WAY(v6_1, PROFILE_FULL, name, timed[i]));
+	}
+	CHECK(WAY(v6_12, PROFILE_LATENCY, "ptep_set_access_flags", "__ptep_set_access_flags"));
+	CHECK(WAY(v6_12, PROFILE_LATENCY, "ptep_set_access_flags_ret", "__ptep_set_access_flags"));
+	CHECK(!WAY(v6_12, PROFILE_LATENCY, "copy_page_range_ret", "copy_page_range"));
+}
+
 int main(void)
 {
 	test_names();
 	test_sites();
 	test_minimal();
+	test_latency();
 	return failures != 0;
 }
