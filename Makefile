@@ -127,7 +127,7 @@ $(B)/tests/faults/shim.so: tests/faults/shim.c
 	$(Q)$(CC) -std=gnu11 $(WARN) -D_GNU_SOURCE -O2 -fPIC -shared -o $@ $< -ldl
 
 # The example workloads: plain C that needs nothing of the rest.
-HEADLINE := $(addprefix $(B)/examples/headline/,usemem servers)
+HEADLINE := $(addprefix $(B)/examples/headline/,usemem servers loopers)
 $(HEADLINE): $(B)/%: $(B)/%.o $(B)/examples/headline/recording.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^

@@ -289,7 +289,8 @@ static void tell_broadcast(struct engine *e, uint64_t who, const struct tlb_even
 		return;
 	while (who)
 		sink->broadcast(sink->context, take_policy(&who), event->time_ns, event->cpu,
-				act->times ? act->times : 1, act->wait == WAIT_SYNC);
+				act->times ? act->times : 1, act->wait == WAIT_SYNC,
+				event->point != POINT_PROTECT && event->point != POINT_NUMA);
 }
 
 static struct bound by(const struct bound *b, uint64_t n)

@@ -112,10 +112,11 @@ struct engine_sink {
 	/*
 	 * Optional: POLICY issues TIMES broadcasts at TIME_NS on CPU, and waits for them or not; in
 	 * the order of time, those of other shards too. Only those that are certain to have been
-	 * asked for; of a protected range it is not known there whether any of it was mapped.
+	 * asked for. SURE: and issued; of a protected range it is not known here whether any of it was
+	 * mapped.
 	 */
 	void (*broadcast)(void *context, unsigned int policy, uint64_t time_ns, unsigned int cpu,
-			  unsigned int times, bool waits);
+			  unsigned int times, bool waits, bool sure);
 };
 
 /*

@@ -136,11 +136,11 @@ static void sink_flush_mm(void *context, unsigned int policy, uint32_t mm, unsig
 }
 
 static void sink_broadcast(void *context, unsigned int policy, uint64_t time_ns, unsigned int cpu,
-			   unsigned int times, bool waits)
+			   unsigned int times, bool waits, bool sure)
 {
 	struct group *g = context;
 
-	for (unsigned int i = 0; i < BOUNDS; i++)
+	for (unsigned int i = !sure; i < BOUNDS; i++)
 		fabric_broadcast(g->queues[policy * BOUNDS + i], time_ns, cpu, times, waits);
 }
 

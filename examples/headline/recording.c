@@ -183,6 +183,10 @@ static const struct event {
 				{U64("op")}},
 	[REC_TLBI_FORK] = {"tlbr_tlbi", "copy_mm__aside1is__2", PROBE, {U64("op")}},
 	[REC_TLBI_MM] = {"tlbr_tlbi", "tlb_flush__aside1is__3", PROBE, {U64("op")}},
+	[REC_PROTECT] = {"tlbr",
+			 "change_protection",
+			 PROBE,
+			 {U64("mm"), U64("start"), U64("end"), U64("cpflags")}},
 };
 
 static unsigned int event_number(enum recording_event event)

@@ -35,6 +35,7 @@ enum recording_event {
 	REC_TLBI_SET_FLAGS, /* operand */
 	REC_TLBI_FORK,    /* operand */
 	REC_TLBI_MM,      /* operand */
+	REC_PROTECT,      /* mm, start, end, cp_flags */
 	NR_REC_EVENTS
 };
 
