@@ -217,6 +217,45 @@ CREATE TABLE shard_points(trace INTEGER NOT NULL REFERENCES traces(id), point TE
 
 -- The interface ---------------------------------------------------------------------------------
 
+-- What one recording or policy has, in a database of many.
+CREATE INDEX notes_trace ON notes(trace);
+CREATE INDEX host_trace ON host(trace);
+CREATE INDEX cpus_trace ON cpus(trace);
+CREATE INDEX recorded_trace ON recorded(trace);
+CREATE INDEX runs_trace ON runs(trace);
+CREATE INDEX policy_params_policy ON policy_params(policy);
+CREATE INDEX flush_policy ON flush(policy);
+CREATE INDEX flush_mm_policy ON flush_mm(policy);
+CREATE INDEX flush_cpu_policy ON flush_cpu(policy);
+CREATE INDEX flush_time_policy ON flush_time(policy);
+CREATE INDEX pages_trace ON pages(trace);
+CREATE INDEX heat_grid_trace ON heat_grid(trace);
+CREATE INDEX heat_trace ON heat(trace);
+CREATE INDEX latencies_trace ON latencies(trace);
+CREATE INDEX latency_buckets_trace ON latency_buckets(trace);
+CREATE INDEX latency_left_out_trace ON latency_left_out(trace);
+CREATE INDEX faults_policy ON faults(policy);
+CREATE INDEX exposures_policy ON exposures(policy);
+CREATE INDEX exposure_lengths_policy ON exposure_lengths(policy);
+CREATE INDEX stale_mm_policy ON stale_mm(policy);
+CREATE INDEX stale_pages_policy ON stale_pages(policy);
+CREATE INDEX exposure_rows_policy ON exposure_rows(policy);
+CREATE INDEX cost_items_trace ON cost_items(trace);
+CREATE INDEX sweeps_policy ON sweeps(policy);
+CREATE INDEX quantities_policy ON quantities(policy);
+CREATE INDEX costs_policy ON costs(policy);
+CREATE INDEX selfcheck_trace ON selfcheck(trace);
+CREATE INDEX verdicts_policy ON verdicts(policy);
+CREATE INDEX swap_trace ON swap(trace);
+CREATE INDEX dirty_trace ON dirty(trace);
+CREATE INDEX dirty_mm_trace ON dirty_mm(trace);
+CREATE INDEX dirty_flush_policy ON dirty_flush(policy);
+CREATE INDEX shards_trace ON shards(trace);
+CREATE INDEX shard_counts_policy ON shard_counts(policy);
+CREATE INDEX shard_exposures_policy ON shard_exposures(policy);
+CREATE INDEX shard_witnesses_policy ON shard_witnesses(policy);
+CREATE INDEX shard_points_trace ON shard_points(trace);
+
 -- What each policy would have flushed. decisions: times the point was reached (estimate); flushes:
 -- invalidations issued, 0 where scope is none.
 CREATE VIEW v_flush AS
@@ -379,15 +418,15 @@ CREATE VIEW v_break_even AS
 
 -- Which policy costs least: a name only if its high bound lies below every other's low bound.
 CREATE VIEW v_least AS
-  SELECT DISTINCT a.trace, a.cost,
-    coalesce((SELECT w.policy FROM v_cost_total w WHERE w.trace = a.trace AND w.cost = a.cost
-              AND NOT EXISTS (SELECT 1 FROM v_cost_total o WHERE o.trace = w.trace
-                              AND o.cost = w.cost AND o.policy <> w.policy
-                              AND o.low_ns <= w.high_ns)
-              LIMIT 1), 'undecided') AS least,
-    (SELECT w.policy FROM v_cost_total w WHERE w.trace = a.trace AND w.cost = a.cost
-     ORDER BY w.estimate_ns, w.policy LIMIT 1) AS least_by_estimate
-  FROM v_cost_total a;
+  WITH r AS (
+    SELECT trace, cost, policy, high_ns,
+      row_number() OVER low AS low_place, lead(low_ns) OVER low AS next_low_ns,
+      row_number() OVER (PARTITION BY trace, cost ORDER BY estimate_ns, policy) AS place
+    FROM v_cost_total WINDOW low AS (PARTITION BY trace, cost ORDER BY low_ns, high_ns))
+  SELECT trace, cost,
+    max(CASE WHEN low_place = 1 THEN iif(next_low_ns <= high_ns, 'undecided', policy) END) AS least,
+    max(CASE WHEN place = 1 THEN policy END) AS least_by_estimate
+  FROM r GROUP BY trace, cost;
 
 -- Which processes cause the broadcasts.
 CREATE VIEW v_process AS

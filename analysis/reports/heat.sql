@@ -18,7 +18,8 @@ GROUP BY t.id ORDER BY t.id;
 -- column: peak_per_s: decisions a second in the cell-wide stretch of time that has most
 -- note: from, to: first and last decision, since the recording began. peak: in the busiest stretch as long as a cell. Cells less than 16 apart are one region.
 -- long
-WITH a AS (SELECT trace, mm, addr, min(start_ns) AS start_ns FROM heat GROUP BY trace, mm, addr),
+WITH a AS (SELECT trace, mm, addr, min(start_ns) AS start_ns FROM heat
+           WHERE trace IN (SELECT id FROM traces) GROUP BY trace, mm, addr),
  s AS (
   SELECT a.*, g.bytes, addr IS NOT NULL AND addr - lag(addr) OVER (PARTITION BY trace, mm ORDER BY addr)
               <= 16 * g.bytes AS joined

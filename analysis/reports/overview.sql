@@ -16,30 +16,38 @@ WITH base AS (
     sum(CASE scope WHEN 'broadcast' THEN flushes ELSE 0 END) AS broadcasts,
     sum(CASE scope WHEN 'mask' THEN flushes ELSE 0 END) AS by_interrupt,
     sum(CASE scope WHEN 'local' THEN flushes ELSE 0 END) AS local
-  FROM main.v_flush GROUP BY trace, policy, reuse),
+  FROM main.v_flush WHERE trace IN (SELECT trace FROM traces) GROUP BY trace, policy, reuse),
  -- What is issued anywhere else: equal sets mean unchanged. Flushes after spurious faults are left out
  -- since those faults are themselves what the policy brings, and stand in the sentence as such.
- cells AS (
-  SELECT trace, policy, point, level, scope, flushes_low, flushes, flushes_high
-  FROM main.v_flush WHERE point NOT IN ('wp_reuse', 'spurious') AND scope <> 'none' AND flushes_high > 0),
+ elsewhere AS (
+  SELECT DISTINCT trace, policy,
+    group_concat(point || ' ' || level || ' ' || scope || ' ' || flushes_low || ' ' || flushes || ' ' || flushes_high)
+      OVER (PARTITION BY trace, policy ORDER BY point, level, scope
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS cells
+  FROM main.v_flush WHERE trace IN (SELECT trace FROM traces) AND point NOT IN ('wp_reuse', 'spurious') AND scope <> 'none' AND flushes_high > 0),
+ spurious AS MATERIALIZED (SELECT * FROM v_fault WHERE kind = 'spurious'),
+ costs AS MATERIALIZED (
+  SELECT trace, policy,
+    group_concat('; cost between ' || human_ns(low_ns) || ' and ' || human_ns(high_ns)
+                 || ' (' || iif(presets > 1, cost || ', ', '')
+                 || iif(uncalibrated, 'uncalibrated', 'calibrated') || ')', '') AS text
+  FROM (SELECT k.*, count(*) OVER (PARTITION BY trace, policy) AS presets
+        FROM v_cost_total k ORDER BY trace, policy, cost)
+  GROUP BY trace, policy),
+ verdicts AS MATERIALIZED (SELECT * FROM v_verdict),
  compared AS (
   SELECT b.id AS nr, b.trace, p.id, p.policy, b.policy AS base,
     coalesce(r.broadcasts, 0) AS reuse, coalesce(rb.broadcasts, 0) AS reuse_base,
     coalesce(o.broadcasts, 0) AS other, coalesce(ob.broadcasts, 0) AS other_base,
     coalesce(o.by_interrupt, 0) + coalesce(r.by_interrupt, 0) AS mask,
     coalesce(ob.by_interrupt, 0) + coalesce(rb.by_interrupt, 0) AS mask_base,
-    NOT EXISTS (SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = p.policy
-                EXCEPT SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = b.policy)
-    AND NOT EXISTS (SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = b.policy
-                EXCEPT SELECT point, level, scope, flushes_low, flushes, flushes_high FROM cells
-                WHERE trace = b.trace AND policy = p.policy) AS unchanged
+    e.cells IS eb.cells AS unchanged
   FROM base b JOIN policies p ON p.trace = b.id
     LEFT JOIN flushes r ON r.trace = b.trace AND r.policy = p.policy AND r.reuse
     LEFT JOIN flushes rb ON rb.trace = b.trace AND rb.policy = b.policy AND rb.reuse
     LEFT JOIN flushes o ON o.trace = b.trace AND o.policy = p.policy AND NOT o.reuse
+    LEFT JOIN elsewhere e ON e.trace = b.trace AND e.policy = p.policy
+    LEFT JOIN elsewhere eb ON eb.trace = b.trace AND eb.policy = b.policy
     LEFT JOIN flushes ob ON ob.trace = b.trace AND ob.policy = b.policy AND NOT ob.reuse
   WHERE b.policy IS NULL OR p.policy <> b.policy)
 SELECT trace, policy, text FROM (
@@ -64,28 +72,20 @@ SELECT c.nr, c.id, c.trace, c.policy,
                || iif(c.mask = c.mask_base, '',
                       '; by interrupt ' || human_count(c.mask) || ' instead of '
                       || human_count(c.mask_base)) || ')' END
-  || coalesce((SELECT CASE WHEN s.low = s.high THEN '; ' || count_of(s.estimate, 'spurious fault')
-                      ELSE '; between ' || human_count(s.low) || ' and ' || human_count(s.high)
-                           || ' spurious faults, estimate ' || human_count(s.estimate) END
-               FROM v_fault s WHERE s.trace = c.trace AND s.policy = c.policy
-                                AND s.kind = 'spurious'), '')
-  || coalesce((SELECT group_concat(text, '') FROM (
-                 SELECT '; cost between ' || human_ns(k.low_ns) || ' and ' || human_ns(k.high_ns)
-                        || ' (' || iif((SELECT count(DISTINCT cost) FROM v_cost_total x
-                                        WHERE x.trace = c.trace) > 1, k.cost || ', ', '')
-                        || iif(k.uncalibrated, 'uncalibrated', 'calibrated') || ')' AS text
-                 FROM v_cost_total k WHERE k.trace = c.trace AND k.policy = c.policy
-                 ORDER BY k.cost)), '')
-  || '; ' || coalesce((SELECT v.verdict || coalesce(': ' || v.witness, '') FROM v_verdict v
-                       WHERE v.trace = c.trace AND v.policy = c.policy), 'not judged')
+  || coalesce(CASE WHEN s.low = s.high THEN '; ' || count_of(s.estimate, 'spurious fault')
+                   ELSE '; between ' || human_count(s.low) || ' and ' || human_count(s.high)
+                        || ' spurious faults, estimate ' || human_count(s.estimate) END, '')
+  || coalesce(k.text, '')
+  || '; ' || coalesce(v.verdict || coalesce(': ' || v.witness, ''), 'not judged')
   || '.' AS text
-FROM compared c)
+FROM compared c LEFT JOIN spurious s ON s.trace = c.trace AND s.policy = c.policy
+  LEFT JOIN costs k ON k.trace = c.trace AND k.policy = c.policy
+  LEFT JOIN verdicts v ON v.trace = c.trace AND v.policy = c.policy)
 ORDER BY nr, id;
 
 -- text
 SELECT l.trace,
-  'Least cost' || iif((SELECT count(*) FROM v_least x WHERE x.trace = l.trace) > 1,
-                      ' (' || l.cost || ')', '')
+  'Least cost' || iif(count(*) OVER (PARTITION BY l.trace) > 1, ' (' || l.cost || ')', '')
   || ': ' || CASE WHEN l.least = 'undecided'
                   THEN 'undecided, the bounds overlap (lowest estimate: ' || l.least_by_estimate
                        || ').'
@@ -233,10 +233,8 @@ SELECT trace, '- ' || text AS text FROM (
   FROM traces t JOIN (SELECT * FROM v_trust ORDER BY trace, kind, subject, n) n
        ON n.trace = t.trace
   WHERE NOT (n.kind = 'assumed' -- stands with its value in the line above
-             AND (n.subject IN (SELECT name FROM v_param a
-                                WHERE a.trace = t.trace AND a.origin = 'assumed')
-                  OR n.subject IN (SELECT name FROM runs r
-                                   WHERE r.trace = t.id AND r.origin = 'assumed')))
+             AND ((t.trace, n.subject) IN (SELECT trace, name FROM v_param WHERE origin = 'assumed')
+                  OR (t.id, n.subject) IN (SELECT trace, name FROM runs WHERE origin = 'assumed')))
   GROUP BY t.id, n.kind)
 ORDER BY nr, kind, key;
 

@@ -20,6 +20,10 @@ expect "$DB" ${#traces[@]} "SELECT count(*) FROM traces"
 expect "$DB" ok "PRAGMA integrity_check"
 expect "$DB" "" "PRAGMA foreign_key_check"
 expect "$DB" 3 "PRAGMA user_version"
+# In a database of many recordings each is found without reading all: whatever belongs to one has an index.
+expect "$DB" "" "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name IN ('trace', 'policy')
+	WHERE m.type = 'table' AND c.type = 'INTEGER' AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) l
+		JOIN pragma_index_info(l.name) i WHERE i.seqno = 0 AND i.name = c.name)"
 
 # ---- columns ----
 
