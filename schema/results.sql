@@ -215,8 +215,6 @@ CREATE TABLE shard_witnesses(policy INTEGER NOT NULL REFERENCES policies(id), ve
 CREATE TABLE shard_points(trace INTEGER NOT NULL REFERENCES traces(id), point TEXT NOT NULL,
   level TEXT NOT NULL, recorded INTEGER NOT NULL, source TEXT NOT NULL); -- source: as in selfcheck
 
--- The interface ---------------------------------------------------------------------------------
-
 -- What one recording or policy has, in a database of many.
 CREATE INDEX notes_trace ON notes(trace);
 CREATE INDEX host_trace ON host(trace);
@@ -250,11 +248,14 @@ CREATE INDEX swap_trace ON swap(trace);
 CREATE INDEX dirty_trace ON dirty(trace);
 CREATE INDEX dirty_mm_trace ON dirty_mm(trace);
 CREATE INDEX dirty_flush_policy ON dirty_flush(policy);
+CREATE INDEX fleet_recordings_trace ON fleet_recordings(trace);
 CREATE INDEX shards_trace ON shards(trace);
 CREATE INDEX shard_counts_policy ON shard_counts(policy);
 CREATE INDEX shard_exposures_policy ON shard_exposures(policy);
 CREATE INDEX shard_witnesses_policy ON shard_witnesses(policy);
 CREATE INDEX shard_points_trace ON shard_points(trace);
+
+-- The interface ---------------------------------------------------------------------------------
 
 -- What each policy would have flushed. decisions: times the point was reached (estimate); flushes:
 -- invalidations issued, 0 where scope is none.

@@ -123,7 +123,7 @@ MEANING = {
     "witness": "|what shows that it is not",
     "unseen": "points|decision points of the policy that nothing in the recording shows",
     "least": "|a policy whose high bound is below all others' low bounds, else `undecided`|TEXT",
-    "least_by_estimate": "|the policy with the lowest estimate",
+    "least_by_estimate": "|the policy with the lowest estimate|TEXT",
     "comm": "|a name that the address space's tasks had",
     "tid": "|a task that used it; -1 or NULL: none was seen",
     "cpu": "|number of the CPU",
