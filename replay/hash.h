@@ -30,29 +30,37 @@ struct hash {
  */
 static inline void hash_add(struct hash *h, const void *data, size_t size)
 {
+	/* No arrays: gcc would keep them in memory. */
 	typedef uint64_t lanes __attribute__((vector_size(16)));
-	lanes first[2], second[2], word[2] = {{0}};
+	lanes first_a, first_b, second_a, second_b, a, b;
 	const unsigned char *p = data;
+	unsigned char last[32] = {0};
 
-	memcpy(first, h->first, sizeof(first));
-	memcpy(second, h->second, sizeof(second));
-	for (size_t n = size / sizeof(word); n; n--, p += sizeof(word)) {
-		memcpy(word, p, sizeof(word));
-		first[0] += word[0];
-		first[1] += word[1];
-		second[0] += first[0];
-		second[1] += first[1];
+	memcpy(&first_a, h->first, sizeof(a));
+	memcpy(&first_b, h->first + 2, sizeof(b));
+	memcpy(&second_a, h->second, sizeof(a));
+	memcpy(&second_b, h->second + 2, sizeof(b));
+	for (size_t n = size / sizeof(last); n; n--, p += sizeof(last)) {
+		memcpy(&a, p, sizeof(a));
+		memcpy(&b, p + sizeof(a), sizeof(b));
+		first_a += a;
+		first_b += b;
+		second_a += first_a;
+		second_b += first_b;
 	}
-	if (size % sizeof(word)) {
-		memset(word, 0, sizeof(word));
-		memcpy(word, p, size % sizeof(word));
-		for (unsigned int k = 0; k < 2; k++) {
-			first[k] += word[k];
-			second[k] += first[k];
-		}
+	if (size % sizeof(last)) {
+		memcpy(last, p, size % sizeof(last));
+		memcpy(&a, last, sizeof(a));
+		memcpy(&b, last + sizeof(a), sizeof(b));
+		first_a += a;
+		first_b += b;
+		second_a += first_a;
+		second_b += first_b;
 	}
-	memcpy(h->first, first, sizeof(first));
-	memcpy(h->second, second, sizeof(second));
+	memcpy(h->first, &first_a, sizeof(a));
+	memcpy(h->first + 2, &first_b, sizeof(b));
+	memcpy(h->second, &second_a, sizeof(a));
+	memcpy(h->second + 2, &second_b, sizeof(b));
 	h->size += size;
 }
 
