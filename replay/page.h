@@ -30,6 +30,9 @@
 /* Bytes: no header_page may place a page's data further in. Kernels say 12 or 16. */
 #define PAGE_HEADER_MAX 128
 
+/* Bytes: the longest payload of a record whose TYPE says how long it is. */
+#define PAGE_PLAIN_MAX 112
+
 /* How this file's pages are laid out, and what its time options do to its clock. */
 struct page_layout {
 	uint32_t commit_offset, commit_size; /* bytes */

@@ -69,11 +69,12 @@ static int block_resize(struct stream *s, struct stream_pool *pool, size_t size,
 				   "the chunks of all CPUs take more than %llu MiB",
 				   HELD_MAX >> 20);
 	}
-	s->next = malloc(sizeof(*s->next) + size);
+	s->next = malloc(sizeof(*s->next) + size + BLOCK_SPARE);
 	if (!s->next) {
 		__atomic_sub_fetch(&pool->held, size, __ATOMIC_RELAXED);
 		return source_fail(pool->src, err, -ENOMEM, s->offset + s->pos, "out of memory");
 	}
+	memset(s->next->bytes + size, 0, BLOCK_SPARE);
 	s->next->size = size;
 	return 0;
 }
@@ -100,8 +101,7 @@ static void ask_ahead(struct stream *s, const struct stream_pool *pool)
 		return;
 	if (s->asked < s->pos)
 		s->asked = s->pos;
-	posix_fadvise(pool->src->fd, (off_t)(s->offset + s->asked), ASK_AHEAD,
-		      POSIX_FADV_WILLNEED);
+	posix_fadvise(pool->src->fd, (off_t)(s->offset + s->asked), ASK_AHEAD, POSIX_FADV_WILLNEED);
 	s->asked += ASK_AHEAD;
 }
 
@@ -236,8 +236,8 @@ bool stream_load(struct stream *s, struct stream_pool *pool, struct stream_scrat
 	enum stream_ahead wanted = AHEAD_WANTED;
 	struct trace_error err;
 
-	if (!__atomic_compare_exchange_n(&s->ahead, &wanted, AHEAD_LOADING, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&s->ahead, &wanted, AHEAD_LOADING, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return false;
 	s->ahead_result = load(s, pool, scratch, &err);
 	__atomic_store_n(&s->ahead, AHEAD_READY, __ATOMIC_RELEASE);

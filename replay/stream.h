@@ -10,6 +10,8 @@
 #include "replay/source.h"
 #include "replay/trace.h"
 
+#define BLOCK_SPARE 8 /* bytes */
+
 struct stream;
 
 /* Some pages. */
@@ -18,7 +20,7 @@ struct block {
 	size_t size;        /* bytes that it has room for */
 	uint64_t base;      /* where bytes[0] lies: in the file, or in the uncompressed data */
 	size_t used;        /* bytes */
-	uint8_t bytes[];
+	uint8_t bytes[];    /* and BLOCK_SPARE more that may be read, and mean nothing */
 };
 
 /* What it takes to unpack a chunk; whoever loads blocks has one. */
@@ -71,8 +73,8 @@ struct stream {
 	bool started;
 	enum stream_ahead ahead; /* atomic */
 	int ahead_result;        /* of the load: 1, 0 at the end, or a negative errno */
-	uint32_t chunks; /* zstd: chunks to come */
-	uint32_t given;  /* zstd: bytes of the next chunk that earlier blocks had */
+	uint32_t chunks;         /* zstd: chunks to come */
+	uint32_t given;          /* zstd: bytes of the next chunk that earlier blocks had */
 	struct block *next;
 	uint64_t offset, size; /* bytes: the CPU's section in the file */
 	uint64_t pos;          /* bytes of it that were read */

@@ -2,23 +2,24 @@
 /*
  * The merged stream.
  *
- * Every (CPU, buffer) pair has a cursor, and a lane of events in front of it that were found
- *already: a page's records are walked in one short loop, which is far cheaper than coming back for
- *each.
+ * Every (CPU, buffer) pair is a lane: a cursor that stands at the lane's next event. The lanes play
+ * for the turn in a tree of losers (Knuth 5.4.1): a node keeps the loser of the match that was
+ * played there, the winner of all is outside. When a lane has given out its event, the next one
+ * plays its way up. No step of that is a branch that the CPU could guess wrong. Ties go to the
+ *lower lane, and lanes are in the order of (cpu, buffer): the promised order.
  *
- *	pages -> cursor -> lane of up to 64 events -.
- *	pages -> cursor -> lane --------------------+-> tree of losers -> batch
- *	pages -> cursor -> lane --------------------'
+ *	pages -> cursor --.
+ *	pages -> cursor --+-> tree of losers -> run of one lane's records -> batch
+ *	pages -> cursor --'
  *
- * The tree (Knuth 5.4.1) has the first event of each lane at a leaf. A node keeps the loser of the
- * match that was played there, the winner of all is outside. When a lane has given out its first
- * event, the next one plays its way up. No step of that is a branch that the CPU could guess wrong:
- * on a busy machine nobody can tell whose event is next, and a wrong guess costs more than a level.
- * Ties go to the lower leaf, and lanes are in the order of (cpu, buffer): the promised order.
+ * Events of a CPU come in bursts: a fault is five events within a microsecond. So the lane whose
+ * turn it is gives out whatever comes before the second one's event, in one short loop over the
+ * records as they lie in the page, and only then is anything played. Where the CPUs' events
+ *alternate (of many CPUs that are all busy) the end of such a loop would be guessed wrong again and
+ *again and nothing be won; as long as that is so, one event at a time is given out.
  *
  * Events are given out in batches. They point into blocks of the file; a block that a cursor has
- * left goes with the batch that has its last events, and is filled again when the batch is. A
- *cursor turns to its next page only when its lane is empty.
+ * left goes with the batch that has its last events, and is filled again when the batch is.
  *
  * What nobody wants is told by its id alone when it is its turn. It must not be passed over before:
  * an event of another CPU may still come to want it (decoder_add_access()).
@@ -37,49 +38,49 @@
 #include "replay/page.h"
 
 #define NR_IDS      65536
-#define NEXT_BATCH  128       /* events that trace_next() takes at a time */
+#define NEXT_BATCH  128        /* events that trace_next() takes at a time */
 #define BATCH_BYTES (2U << 20) /* blocks that a batch may hold on to */
 
-#define LANE_SHIFT  6
-#define LANE_EVENTS (1U << LANE_SHIFT)
+#define FULL 1 /* merge_plain(): the batch is */
 
-/*
- * Events that were found and not given out yet, of one CPU; their KIND is still the id. Behind the
- * last one there is one without data.
- */
-struct lane {
-	struct trace_event events[LANE_EVENTS];
+/* What plays where times lie too far apart for keys: see struct tree. */
+struct player {
+	uint64_t time_ns,
+		lane; /* lane: as many more as there are leaves if it has no events left */
 };
 
-/* What plays: the first event of a lane. As lanes lie in their order, the pointer decides ties. */
-struct player {
-	uint64_t time_ns;
-	const struct trace_event *event;
+/*
+ * Who lost where, by node; 1 is the root, LEAVES + i stands for lane i. A key is a time since BASE
+ * with the number of the lane below it, so that one comparison and no branch decides a match. Times
+ * that do not fit are for recordings that nobody made on purpose: all is played by players then.
+ */
+struct tree {
+	uint64_t *keys;
+	uint64_t winner;
+	uint64_t base;          /* nanoseconds */
+	unsigned int lane_bits; /* of a key; the rest is time, all of it set: no more events */
+	bool wide;              /* what counts is this: */
+	struct player *players;
+	struct player wide_winner;
 };
 
 struct trace {
 	struct container c;
 	struct stream_pool pool;
 	struct cursor *cursors; /* by entry */
-	/*
-	 * By leaf. As many more that are never touched: where the players of lanes stand that have no
-	 * more events, behind all that have some.
-	 */
-	struct lane *lanes;
-	uint32_t *lane_entry;
-	struct player *losers; /* by node; 1 is the root, LEAVES + i stands for lane i */
-	struct player winner;
+	uint32_t *lane_entry;   /* by leaf */
+	struct tree tree;
 	size_t leaves;         /* a power of two */
 	const uint16_t *kinds; /* by id */
 	uint16_t *own_kinds;   /* the ids themselves, 0 too */
 	bool all;              /* kind 0 is wanted, too */
 	uint16_t last_kind;    /* ends a batch; 0: none does */
 	uint64_t *counts;      /* by id */
-	uint64_t seen;         /* events that went into lanes since a batch was filled last */
-	uint64_t total; /* bytes of event data in the file */
+	uint64_t total;        /* bytes of event data in the file */
 	bool plain; /* common_type has 2 bytes, common_pid 4, all is in our order, least is not 0 */
 	bool started;
-	int failed; /* sticky */
+	bool in_runs; /* lately, events of a CPU came several at a time */
+	int failed;   /* sticky */
 	struct trace_error why;
 	struct stream_scratch *scratch; /* by thread that loads ahead */
 	unsigned int nr_scratch;
@@ -121,7 +122,7 @@ struct trace *trace_open(const char *path, struct trace_error *err)
 	const struct common_fields *common = &t->c.formats.common;
 	t->plain = common->type_offset == 0 && common->type_size == 2 && common->pid_offset == 4 &&
 		   common->pid_size == 4 && !t->c.src.swap && !t->c.layout.big_endian &&
-		   t->c.layout.least;
+		   t->c.layout.least && t->c.layout.least <= PAGE_PLAIN_MAX;
 	for (i = 0; i < n; i++) {
 		struct trace_cpu *cpu = &t->c.cpus[i];
 		struct cursor *cur = &t->cursors[i];
@@ -160,9 +161,9 @@ void trace_close(struct trace *t)
 	free(t->scratch);
 	stream_pool_free(&t->pool);
 	free(t->cursors);
-	free(t->lanes);
 	free(t->lane_entry);
-	free(t->losers);
+	free(t->tree.keys);
+	free(t->tree.players);
 	free(t->counts);
 	free(t->own_kinds);
 	container_free(&t->c);
@@ -247,128 +248,100 @@ bool trace_swap(const struct trace *t)
 /* The better of two is left in A, the other in B. */
 static inline void play(struct player *a, struct player *b)
 {
-	const uint64_t mine = (uintptr_t)a->event, other = (uintptr_t)b->event;
-	/* One comparison with carry of (time, event). */
-	const unsigned __int128 x = (unsigned __int128)a->time_ns << 64 | mine;
-	const unsigned __int128 y = (unsigned __int128)b->time_ns << 64 | other;
-	const uint64_t swap = -(uint64_t)(y < x);
-	const uint64_t time_ns = (a->time_ns ^ b->time_ns) & swap, event = (mine ^ other) & swap;
+	if (b->time_ns < a->time_ns || (b->time_ns == a->time_ns && b->lane < a->lane)) {
+		struct player better = *b;
 
-	a->time_ns ^= time_ns;
-	b->time_ns ^= time_ns;
-	a->event = (const struct trace_event *)(uintptr_t)(mine ^ event);
-	b->event = (const struct trace_event *)(uintptr_t)(other ^ event);
-}
-
-/* The leaf where the lane of EVENT is. */
-static inline size_t leaf_of(const struct trace *t, const struct trace_event *event)
-{
-	return (size_t)(event - t->lanes->events) >> LANE_SHIFT & (t->leaves - 1);
-}
-
-/* Whether EVENT only stands for a lane that has none. */
-static inline bool is_out(const struct trace *t, const struct trace_event *event)
-{
-	return event >= t->lanes[t->leaves].events;
-}
-
-/* Ids and pids as nearly all recordings have them: see struct trace.plain. */
-static inline void read_plain(struct trace_event *e)
-{
-	memcpy(&e->kind, e->data, sizeof(e->kind));
-	memcpy(&e->pid, e->data + 4, sizeof(e->pid));
-}
-
-static void read_common(const struct trace *t, struct trace_event *e)
-{
-	const struct common_fields *common = &t->c.formats.common;
-	bool swap = t->c.src.swap;
-
-	e->kind = (uint16_t)common_number(e->data + common->type_offset, common->type_size, swap);
-	e->pid = (int32_t)common_number(e->data + common->pid_offset, common->pid_size, swap);
-}
-
-/* Finds the plain events that follow in the cursor's page: see cursor_next(). */
-static struct trace_event *find_plain(struct trace *t, struct cursor *c, uint16_t entry,
-				      struct trace_event *e, const struct trace_event *end)
-{
-	const struct page_layout *l = &t->c.layout;
-	const uint32_t least = l->least;
-	const uint8_t *at = c->at, *const page_end = c->end;
-	uint64_t clock = c->clock;
-
-	for (; e < end; e++) {
-		size_t left = page_end - at;
-		uint32_t word, size;
-
-		if (left < 8)
-			break;
-		memcpy(&word, at, sizeof(word));
-		size = (word & 31) * 4;
-		/* Type 0, which has no size, is less than the least too. */
-		if (__builtin_expect(size > 28 * 4 || size > left - 4 || size < least, 0))
-			break;
-		clock += word >> 5;
-		*e = (struct trace_event){
-			.time_ns = page_time(l, clock), .data = at + 4, .size = size, .entry = entry};
-		read_plain(e);
-		t->counts[e->kind]++;
-		at += 4 + size;
+		*b = *a;
+		*a = better;
 	}
-	c->at = at;
-	c->clock = clock;
-	return e;
+}
+
+/* The most that a key's time can be, which no event has. */
+static inline uint64_t key_most(const struct tree *tree)
+{
+	return UINT64_MAX >> tree->lane_bits;
+}
+
+static inline uint64_t key_of(const struct tree *tree, uint64_t since_base, size_t lane)
+{
+	return since_base << tree->lane_bits | lane;
+}
+
+static inline bool is_out(const struct trace *t)
+{
+	return t->tree.wide ? t->tree.wide_winner.lane >= t->leaves
+			    : t->tree.winner >= key_of(&t->tree, key_most(&t->tree), 0);
 }
 
 /*
- * Fills the lane of LEAF, which is empty, and leaves its first event in PLAYER. Returns 1, 0 if its
- * CPU has no more events, or a negative errno.
- *
- * Only the first event of a page can be missing some before it, and only the first step can turn
- * the page.
+ * Plays all matches. PLAYERS has the lanes from LEAVES on, and room for as many winners below. Uses
+ * keys where all times fit.
  */
-static __attribute__((noinline)) int refill(struct trace *t, size_t leaf, struct player *player,
-					    struct trace_error *err)
+static void play_all(struct trace *t, struct player *players)
 {
-	const uint32_t entry = t->lane_entry[leaf];
-	struct cursor *c = &t->cursors[entry];
-	struct trace_event *first = t->lanes[leaf].events, *e = first;
-	int ret = cursor_step(c, &t->c.layout, &t->pool, err);
+	struct tree *tree = &t->tree;
+	const size_t leaves = t->leaves;
+	uint64_t most = key_most(tree), half = most / 2;
 
-	if (ret <= 0) {
-		*player = (struct player){UINT64_MAX, t->lanes[t->leaves + leaf].events};
-		return ret;
+	for (size_t node = leaves - 1; node; node--) {
+		players[node] = players[2 * node];
+		tree->players[node] = players[2 * node + 1];
+		play(&players[node], &tree->players[node]);
 	}
-	*e = (struct trace_event){.time_ns = c->time_ns, .data = c->data, .size = c->size,
-				  .entry = (uint16_t)entry, .missed = c->missed};
-	if (t->plain)
-		read_plain(e);
-	else
-		read_common(t, e);
-	t->counts[e->kind]++;
-	e++;
-	if (t->plain)
-		e = find_plain(t, c, (uint16_t)entry, e, first + LANE_EVENTS - 1);
-	e->data = NULL;
-	c->events += e - first;
-	t->seen += e - first;
-	*player = (struct player){first->time_ns, first};
-	return 1;
+	tree->wide_winner = players[1];
+	/* Neither end of it wraps around. */
+	tree->base = players[1].time_ns > half ? players[1].time_ns - half : 0;
+	if (tree->base > UINT64_MAX - most)
+		tree->base = UINT64_MAX - most;
+	tree->wide = false;
+	for (size_t node = 0; node < leaves; node++) {
+		const struct player *p = node ? &tree->players[node] : &tree->wide_winner;
+		bool out = p->lane >= leaves;
+		uint64_t since = out ? most : p->time_ns - tree->base;
+		uint64_t *key = node ? &tree->keys[node] : &tree->winner;
+
+		tree->wide |= !out && since >= most;
+		*key = key_of(tree, since, p->lane & (leaves - 1));
+	}
 }
 
-/* Fills all lanes and has them play against each other. */
+/* The event of LANE is too far from others for a key. */
+static int widen(struct trace *t, size_t lane, struct trace_error *err)
+{
+	struct tree *tree = &t->tree;
+	const uint64_t out = key_of(tree, key_most(tree), 0);
+	struct player *players = calloc(2 * t->leaves, sizeof(*players));
+
+	if (!players)
+		return source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET, "out of memory");
+	for (size_t node = 0; node < t->leaves; node++) {
+		uint64_t key = node ? tree->keys[node] : tree->winner;
+		size_t at = key & (t->leaves - 1);
+		bool ended = key >= out && at != lane;
+
+		players[t->leaves + at] =
+			(struct player){ended ? UINT64_MAX : t->cursors[t->lane_entry[at]].time_ns,
+					ended ? at + t->leaves : at};
+	}
+	play_all(t, players);
+	free(players);
+	return 0;
+}
+
+/* Finds the first events of all CPUs and has them play against each other. */
 static int start(struct trace *t, struct trace_error *err)
 {
-	struct player *players; /* winners, by node, before the losers are known */
+	struct tree *tree = &t->tree;
+	struct player *players;
 	size_t nr = 0, i;
 
 	for (t->leaves = 1; t->leaves < t->pool.nr_streams; t->leaves *= 2)
-		;
-	t->lanes = malloc(2 * t->leaves * sizeof(*t->lanes));
+		tree->lane_bits++;
 	t->lane_entry = calloc(t->leaves, sizeof(*t->lane_entry));
-	t->losers = calloc(t->leaves, sizeof(*t->losers));
+	tree->keys = calloc(t->leaves, sizeof(*tree->keys));
+	tree->players = calloc(t->leaves, sizeof(*tree->players));
 	players = calloc(2 * t->leaves, sizeof(*players));
-	if (!t->lanes || !t->lane_entry || !t->losers || !players) {
+	if (!t->lane_entry || !tree->keys || !tree->players || !players) {
 		free(players);
 		return source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET, "out of memory");
 	}
@@ -376,25 +349,50 @@ static int start(struct trace *t, struct trace_error *err)
 		if (t->cursors[i].stream.size)
 			t->lane_entry[nr++] = (uint32_t)i;
 	for (i = 0; i < t->leaves; i++) {
-		struct player *p = &players[t->leaves + i];
-		int ret = 0;
+		struct cursor *c = i < nr ? &t->cursors[t->lane_entry[i]] : NULL;
+		int ret = c ? cursor_step(c, &t->c.layout, &t->pool, err) : 0;
 
-		*p = (struct player){UINT64_MAX, t->lanes[t->leaves + i].events};
-		if (i < nr)
-			ret = refill(t, i, p, err);
 		if (ret < 0) {
 			free(players);
 			return ret;
 		}
+		players[t->leaves + i] = ret ? (struct player){c->time_ns, i}
+					     : (struct player){UINT64_MAX, i + t->leaves};
 	}
-	for (size_t node = t->leaves - 1; node; node--) {
-		players[node] = players[2 * node];
-		t->losers[node] = players[2 * node + 1];
-		play(&players[node], &t->losers[node]);
-	}
-	t->winner = players[1];
+	play_all(t, players);
 	free(players);
 	t->started = true;
+	return 0;
+}
+
+/* LANE, that had the next event, has one at TIME_NS now, or none any more. */
+static inline int play_up(struct trace *t, size_t lane, uint64_t time_ns, bool out,
+			  struct trace_error *err)
+{
+	struct tree *tree = &t->tree;
+	uint64_t since = time_ns - tree->base, most = key_most(tree), winner;
+
+	if (__builtin_expect(tree->wide, 0)) {
+		struct player player = {out ? UINT64_MAX : time_ns, out ? lane + t->leaves : lane};
+
+		for (size_t node = (t->leaves + lane) / 2; node; node /= 2)
+			play(&player, &tree->players[node]);
+		tree->wide_winner = player;
+		return 0;
+	}
+	if (__builtin_expect(out, 0))
+		since = most;
+	else if (__builtin_expect(since >= most, 0))
+		return widen(t, lane, err);
+	winner = key_of(tree, since, lane);
+	for (size_t node = (t->leaves + lane) / 2; node; node /= 2) {
+		uint64_t other = tree->keys[node];
+		bool better = other < winner;
+
+		tree->keys[node] = better ? winner : other;
+		winner = better ? other : winner;
+	}
+	tree->winner = winner;
 	return 0;
 }
 
@@ -413,67 +411,225 @@ static int add_gap(struct trace_batch *b, size_t event, uint64_t missed_events)
 	return 0;
 }
 
-/*
- * Gives out events in their order until B is full. Returns 0, or a negative errno when one is to be
- * met behind what B holds.
- */
-static int merge(struct trace *t, struct trace_batch *b, struct trace_error *err)
+static int note_gap(struct trace *t, struct trace_batch *b, const struct trace_event *event,
+		    const struct cursor *c, struct trace_error *err)
 {
-	const uint16_t *const kinds = t->kinds;
-	const uint32_t last_kind = t->last_kind ? t->last_kind : UINT32_MAX;
-	const bool all = t->all;
-	const size_t leaves = t->leaves;
-	struct player *const losers = t->losers;
-	struct player winner = t->winner;
-	struct trace_event *out = b->events;
+	if (add_gap(b, (size_t)(event - b->events), c->missed_events))
+		return source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET, "out of memory");
+	return 0;
+}
+
+/*
+ * Gives out events in their order until B is full: of any recording, one at a time. Returns 0, or a
+ * negative errno when one is to be met behind what B holds.
+ */
+static int merge_any(struct trace *t, struct trace_batch *b, struct trace_error *err)
+{
+	const struct common_fields *const common = &t->c.formats.common;
+	const bool swap = t->c.src.swap;
+	struct tree *const tree = &t->tree;
+	struct trace_event *out = b->events + b->nr;
 	const struct trace_event *out_end = b->events + b->max;
-	uint64_t first_ns = b->first_ns, last_ns = b->last_ns;
 	int ret = 0;
 
-	while (out < out_end && !is_out(t, winner.event)) {
-		const struct trace_event *e = winner.event;
-		const size_t leaf = leaf_of(t, e);
-		const uint16_t kind = kinds[e->kind];
-		bool want = kind || all;
+	while (out < out_end && !is_out(t)) {
+		const size_t lane =
+			tree->wide ? tree->wide_winner.lane : tree->winner & (t->leaves - 1);
+		struct cursor *const c = &t->cursors[t->lane_entry[lane]];
+		const uint8_t *data = c->data;
+		uint16_t id;
 
-		*out = *e;
-		out->kind = kind;
-		if (winner.time_ns > last_ns)
-			last_ns = winner.time_ns;
-		if (__builtin_expect(winner.time_ns < first_ns, 0))
-			first_ns = winner.time_ns;
-		if (__builtin_expect(e->missed, 0)) {
-			want = true;
-			if (add_gap(b, out - b->events, t->cursors[e->entry].missed_events)) {
-				ret = source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET,
-						  "out of memory");
+		if (c->missed && (ret = note_gap(t, b, out, c, err)))
+			break;
+		id = (uint16_t)common_number(data + common->type_offset, common->type_size, swap);
+		*out = (struct trace_event){
+			.time_ns = c->time_ns,
+			.data = data,
+			.size = c->size,
+			.pid = (int32_t)common_number(data + common->pid_offset, common->pid_size,
+						      swap),
+			.kind = t->kinds[id],
+			.entry = (uint16_t)t->lane_entry[lane],
+			.missed = c->missed,
+		};
+		t->counts[id]++;
+		c->events++;
+		b->seen++;
+		b->first_ns = c->time_ns < b->first_ns ? c->time_ns : b->first_ns;
+		b->last_ns = c->time_ns > b->last_ns ? c->time_ns : b->last_ns;
+		if (t->last_kind && out->kind == t->last_kind)
+			out_end = out;
+		/* There is always room for one more behind what the batch may hold. */
+		out += out->kind || out->missed || t->all;
+
+		ret = cursor_step(c, &t->c.layout, &t->pool, err);
+		if (ret >= 0)
+			ret = play_up(t, lane, c->time_ns, !ret, err);
+		if (ret < 0)
+			break;
+		if (t->pool.retired_bytes >= BATCH_BYTES)
+			out_end = out;
+	}
+	b->nr = (size_t)(out - b->events);
+	return ret < 0 ? ret : 0;
+}
+
+/*
+ * The same of a plain recording, in runs, as long as keys do. What is there per event is what
+ * reading costs, and is kept in registers.
+ */
+static inline __attribute__((always_inline)) int
+merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, const bool scaled)
+{
+	const struct page_layout *const l = &t->c.layout;
+	const uint16_t *const kinds = t->kinds;
+	const uint32_t last_kind = t->last_kind ? t->last_kind : UINT32_MAX;
+	/* Types of records that say how long they are, and are not too short. */
+	const uint32_t plain_types = UINT32_MAX << (l->least + 3) / 4 & 0x1ffffffe;
+	/* Time may wrap around within a run where it is scaled. */
+	const bool in_runs = t->in_runs && !scaled;
+	struct tree *const tree = &t->tree;
+	uint64_t *const keys = tree->keys;
+	const size_t leaves = t->leaves;
+	const unsigned int lane_bits = tree->lane_bits;
+	const uint64_t base = tree->base, most = key_most(tree), none = key_of(tree, most, 0);
+	uint64_t winner = tree->winner;
+	uint64_t *const counts = t->counts;
+	struct trace_event *out = b->events + b->nr;
+	const struct trace_event *out_end = b->events + b->max;
+	uint64_t first_ns = b->first_ns, last_ns = b->last_ns, seen = 0, changes = 0;
+	int ret = 0;
+
+	while (out < out_end && winner < none) {
+		const size_t lane = winner & (leaves - 1);
+		const uint32_t entry = t->lane_entry[lane];
+		struct cursor *const c = &t->cursors[entry];
+		struct trace_event *const first = out;
+		const bool missed = c->missed, any = t->all || missed;
+		const uint8_t *data = c->data, *at = c->at;
+		const uintptr_t end = (uintptr_t)c->end;
+		uint64_t clock = c->clock, time_ns = c->time_ns, until = 0, n = 0, last, since;
+		uint32_t size = c->size;
+
+		first_ns = time_ns < first_ns ? time_ns : first_ns;
+		if (__builtin_expect(missed, 0)) {
+			/* It comes alone, so that ANY is of no other. */
+			ret = note_gap(t, b, out, c, err);
+			if (ret)
+				break;
+		} else if (in_runs && !(time_ns >> 63)) {
+			/* No time of a run is less than the one before; who is second lost to it.
+			 */
+			uint64_t second = UINT64_MAX;
+
+			for (size_t node = (leaves + lane) / 2; node; node /= 2)
+				second = keys[node] < second ? keys[node] : second;
+			until = base + (second >> lane_bits) + (lane < (second & (leaves - 1)));
+		}
+		for (;;) {
+			struct trace_event *const more = out + 1;
+			uint16_t id, kind;
+			uintptr_t next;
+			uint32_t word;
+
+			memcpy(&id, data, sizeof(id));
+			memcpy(&out->pid, data + 4, sizeof(out->pid));
+			kind = kinds[id];
+			counts[id]++;
+			out->time_ns = time_ns;
+			out->data = data;
+			out->size = size;
+			out->kind = kind;
+			out->entry = (uint16_t)entry;
+			out->missed = false;
+			n++;
+			last = time_ns;
+			/* There is always room for one more behind what the batch may hold. */
+			out = kind || any ? more : out;
+			if (__builtin_expect(kind == last_kind, 0))
+				out_end = out;
+
+			/*
+			 * A plain record that ends within the page's data. What is read of one that
+			 * does not begin there is the block's BLOCK_SPARE.
+			 */
+			memcpy(&word, at, sizeof(word));
+			size = (word & 31) * 4;
+			next = (uintptr_t)at + 4 + size;
+			if (__builtin_expect(next > end || !(plain_types >> (word & 31) & 1), 0)) {
+				c->at = at;
+				c->clock = scaled ? clock : last - l->offset_ns;
+				ret = cursor_step(c, l, &t->pool, err);
+				time_ns = c->time_ns;
+				break;
+			}
+			data = at + 4;
+			at = data + size;
+			if (scaled) {
+				clock += word >> 5;
+				time_ns = page_time(l, clock);
+			} else {
+				time_ns += word >> 5;
+			}
+			if (time_ns >= until || out >= out_end) {
+				__builtin_prefetch(at);
+				c->at = at;
+				c->clock = scaled ? clock : time_ns - l->offset_ns;
+				c->data = data;
+				c->size = size;
+				c->missed = false;
+				c->time_ns = time_ns;
+				ret = 1;
 				break;
 			}
 		}
-		/* There is always room for one more behind what the batch may hold. */
-		out += want;
-		if (__builtin_expect(kind == last_kind, 0))
+		first->missed = missed;
+		last_ns = last > last_ns ? last : last_ns;
+		c->events += n;
+		seen += n;
+		if (__builtin_expect(ret < 0, 0))
+			break;
+		if (t->pool.retired_bytes >= BATCH_BYTES)
 			out_end = out;
 
-		winner.event = e + 1;
-		winner.time_ns = e[1].time_ns;
-		if (__builtin_expect(!e[1].data, 0)) {
-			struct player next;
-
-			ret = refill(t, leaf, &next, err);
-			if (ret < 0)
-				break;
-			winner = next;
-			if (t->pool.retired_bytes >= BATCH_BYTES)
-				out_end = out;
+		since = ret ? time_ns - base : most;
+		winner = key_of(tree, since, lane);
+		if (__builtin_expect(since >= most && ret, 0)) {
+			tree->winner = lane;
+			ret = widen(t, lane, err);
+			winner = tree->winner;
+			break;
 		}
-		for (size_t node = (leaves + leaf) / 2; node; node /= 2)
-			play(&winner, &losers[node]);
+		ret = 0;
+		for (size_t node = (leaves + lane) / 2; node; node /= 2) {
+			uint64_t other = keys[node];
+			bool better = other < winner;
+
+			keys[node] = better ? winner : other;
+			winner = better ? other : winner;
+		}
+		changes += (winner & (leaves - 1)) != lane;
 	}
-	t->winner = winner;
-	b->nr = out - b->events;
+	tree->winner = winner;
+	t->in_runs = seen > changes + changes / 2;
+	b->nr = (size_t)(out - b->events);
 	b->first_ns = first_ns;
 	b->last_ns = last_ns;
+	b->seen += seen;
+	return ret ? ret : out >= out_end ? FULL : 0;
+}
+
+static int merge(struct trace *t, struct trace_batch *b, struct trace_error *err)
+{
+	int ret;
+
+	/* Once more where keys have another base. */
+	do {
+		if (!t->plain || t->tree.wide)
+			return merge_any(t, b, err);
+		ret = t->c.layout.mult ? merge_plain(t, b, err, true)
+				       : merge_plain(t, b, err, false);
+	} while (!ret && !is_out(t));
 	return ret < 0 ? ret : 0;
 }
 
@@ -508,25 +664,22 @@ int trace_fill(struct trace *t, struct trace_batch *b, size_t max, struct trace_
 	if (!b->events) {
 		b->events = calloc(max + 1, sizeof(*b->events));
 		if (!b->events)
-			return fail(t,
-				    source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET,
-						"out of memory"),
-				    err);
+			return fail(
+				t, source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET, "out of memory"),
+				err);
 		b->max = max;
 	}
 	if (!t->started)
 		ret = start(t, err);
 	if (!ret)
 		ret = merge(t, b, err);
-	b->seen = t->seen;
-	t->seen = 0;
 	b->blocks = t->pool.retired;
 	t->pool.retired = NULL;
 	t->pool.retired_bytes = 0;
 	/* What came before a fault is given out first. */
 	if (ret < 0)
 		fail(t, ret, err);
-	if (b->nr || (ret >= 0 && !is_out(t, t->winner.event)))
+	if (b->nr || (ret >= 0 && !is_out(t)))
 		return 1;
 	return ret < 0 ? ret : 0;
 }

@@ -118,7 +118,7 @@ struct trace_batch {
 	struct trace_gap *gaps; /* by event */
 	size_t nr, nr_gaps;
 	uint64_t first_ns, last_ns; /* of all events up to its last one, wanted or not */
-	uint64_t seen;              /* events that were read for it; some of them come in the next */
+	uint64_t seen;              /* events up to its last one, wanted or not */
 	size_t max, max_gaps;
 	struct block *blocks; /* that its events are the last ones to lie in */
 };

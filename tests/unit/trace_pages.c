@@ -556,6 +556,118 @@ static void test_many_cpus(const struct craft *v, unsigned int n)
 	craft_free(&file);
 }
 
+#define TWIN_CPUS   9
+#define TWIN_EVENTS 300 /* of a CPU */
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* A CPU's events, on pages of a few; times in TIMES. KIND of clock: how far pages lie apart. */
+static void random_cpu(struct craft_cpu *cpu, unsigned int kind, uint64_t *random, uint64_t *times)
+{
+	uint64_t clock = kind == 2 ? UINT64_MAX - 20000 : 1000000;
+
+	for (size_t n = 0; n < TWIN_EVENTS;) {
+		size_t end = n + 1 + next_random(random) % 20;
+		uint64_t r = next_random(random);
+
+		if (kind == 1 && r % 8 == 0)
+			clock -= 300; /* backwards, a little */
+		/* Too far for keys, from the start or on the way. */
+		if (kind >= 3 && r % 16 == 0 && (kind == 3 || n > TWIN_EVENTS / 2))
+			clock = next_random(random) >> r / 16 % 8;
+		page_begin(cpu, clock);
+		for (; n < end && n < TWIN_EVENTS; n++) {
+			/* Bursts, so that a CPU keeps its turn; and many at one time. */
+			uint64_t step = next_random(random);
+
+			step = step % 4 ? step / 4 % 8 : step / 4 % 2000;
+			clock += step;
+			times[n] = clock;
+			page_small(cpu, (unsigned int)step, (int)n, 1);
+		}
+		page_end(cpu, 0);
+	}
+}
+
+/* Reads FILE in batches of at most MAX events. */
+static void expect_batches(const struct craft *file, const struct expected *want, size_t n,
+			   size_t max)
+{
+	struct trace *t = open_file(file);
+	struct trace_batch batch = {0};
+	struct trace_error err;
+	size_t at = 0;
+	int ret = 0;
+
+	while (t && (ret = trace_fill(t, &batch, max, &err)) > 0) {
+		uint64_t first = UINT64_MAX, last = 0;
+
+		CHECK(batch.nr && batch.nr <= max);
+		CHECK_U64(batch.seen, batch.nr);
+		for (size_t i = 0; i < batch.nr && at < n; i++, at++) {
+			const struct trace_event *e = &batch.events[i];
+
+			CHECK(e->time_ns == want[at].time_ns && e->entry == want[at].cpu &&
+			      e->pid == want[at].pid && e->kind == CRAFT_SMALL && !e->missed);
+			first = e->time_ns < first ? e->time_ns : first;
+			last = e->time_ns > last ? e->time_ns : last;
+		}
+		CHECK_U64(batch.first_ns, first);
+		CHECK_U64(batch.last_ns, last);
+	}
+	CHECK(!ret && at == n);
+	for (size_t i = 0; t && i < trace_info(t)->nr_entries; i++)
+		CHECK_U64(trace_entry_count(t, i), TWIN_EVENTS);
+	if (t)
+		trace_batch_free(t, &batch);
+	trace_close(t);
+}
+
+/* Against a slow twin: look at all CPUs, take the one whose next event is earliest. */
+static void test_twin(const struct craft *v, unsigned int kind, unsigned int nr, uint64_t random)
+{
+	static uint64_t times[TWIN_CPUS][TWIN_EVENTS];
+	static struct expected want[TWIN_CPUS * TWIN_EVENTS];
+	struct craft file = craft_like(v);
+	struct craft_cpu cpus[TWIN_CPUS];
+	size_t next[TWIN_CPUS] = {0}, n;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		cpus[i] = new_cpu(v);
+		random_cpu(&cpus[i], kind, &random, times[i]);
+	}
+	for (n = 0; n < (size_t)nr * TWIN_EVENTS; n++) {
+		unsigned int best = nr;
+
+		for (unsigned int i = 0; i < nr; i++)
+			if (next[i] < TWIN_EVENTS &&
+			    (best == nr || times[i][next[i]] < times[best][next[best]]))
+				best = i;
+		want[n] = (struct expected){times[best][next[best]],
+					    best,
+					    (int)next[best],
+					    CRAFT_SMALL,
+					    v->long_header ? 16 : 12,
+					    false,
+					    0};
+		next[best]++;
+	}
+	craft_v6(&file, NULL, cpus, nr);
+	trace_close(expect(&file, want, n));
+	expect_batches(&file, want, n, 1);
+	expect_batches(&file, want, n, 7);
+	expect_batches(&file, want, n, 1000);
+	craft_free(&file);
+	for (unsigned int i = 0; i < nr; i++)
+		craft_free(&cpus[i].pages);
+}
+
 /* What the options make of a raw time of 1000000. */
 static void test_time(const struct craft *v, unsigned int id, const char *text, uint64_t wanted)
 {
@@ -768,6 +880,10 @@ int main(void)
 		test_commit(v);
 		current = "merge";
 		test_merge(v);
+		current = "twin";
+		for (unsigned int kind = 0; kind < 5; kind++)
+			for (unsigned int nr = 1; nr <= TWIN_CPUS; nr += nr < 2 ? 1 : 7)
+				test_twin(v, kind, nr, 1 + kind * 100 + nr);
 		current = "buffers, version 6";
 		test_buffers(v, false);
 		current = "buffers, version 7";
