@@ -51,13 +51,13 @@ static int add_field(struct trace *t, struct decode_plan *plan, const struct cat
 		if (!text && field.offset + field.size < 8)
 			continue; /* would lie among the fields that all events share */
 		struct decode_field *f = &plan->fields[want->slot];
-		uint8_t unused = (uint8_t)(text ? 0 : 64 - 8 * field.size);
+		unsigned int unused = text ? 64 : 64 - 8 * field.size;
 
 		*f = (struct decode_field){
-			.mask = text ? 0 : field.is_signed ? UINT64_MAX : UINT64_MAX >> unused,
-			.at = text ? field.offset : field.offset + field.size - 8,
-			.up = trace_info(t)->big_endian ? unused : 0,
-			.down = unused,
+			.mask = text ? 0 : UINT64_MAX >> unused,
+			.sign = !text && field.is_signed ? UINT64_C(1) << (63 - unused) : 0,
+			.at = text || !trace_info(t)->big_endian ? field.offset
+								 : field.offset + field.size - 8,
 		};
 		plan->has |= 1u << want->slot;
 		if (field.offset + (text ? 1 : field.size) > plan->size)

@@ -24,21 +24,24 @@ struct raw_event {
 };
 
 /*
- * A number is the end of the 8 bytes at AT, whatever its size: there are always so many in front of
- * its end, as the 8 bytes that a record starts with belong to all events. They are shifted up, then
- * down with their sign, then cut. A text lies at AT.
+ * A number is the low part, under MASK, of the 8 bytes at AT, which begin where it does (in a
+ * big-endian recording: end). There are always so many in front of its end, as the 8 bytes that a
+ * record starts with belong to all events; behind a block of events there are some to spare.
+ * SIGN is the number's highest bit, if it has a sign. A text lies at AT.
  */
 struct decode_field {
-	uint64_t mask;
+	uint64_t mask, sign;
 	uint32_t at;
-	uint8_t up, down;
 };
 
 /* What is known of one format. */
 struct decode_plan {
 	enum role role;
-	bool is_return;             /* of a return probe */
 	uint32_t has;               /* slots that every record of it has */
+	uint32_t size;              /* bytes a record must have for all its fields */
+	bool is_return;             /* of a return probe */
+	bool swap;                  /* numbers are in the other byte order */
+	bool writes;                /* role ACCESS: it tells of writes */
 	const struct trace_format *format;
 	const struct catalogue_row *row;    /* NULL for a TLBI */
 	/* Role TLBI only. */
@@ -47,25 +50,27 @@ struct decode_plan {
 	enum level site_level;
 	enum tlbi_context site_context;
 	uint64_t events;            /* records seen; of batches: after decoder_count() */
-	bool swap;                  /* numbers are in the other byte order */
-	uint32_t size;              /* bytes a record must have for all its fields */
-	bool writes;                /* role ACCESS: it tells of writes */
 	struct decode_field fields[NR_SLOTS];
 };
 
 #define HAS(raw, s) ((raw)->has & 1u << SLOT_##s)
 #define GET(raw, s) raw_number(raw, SLOT_##s)
 
+/* The number that FIELD is in the record DATA. SWAP: as in the plan. */
+static inline uint64_t field_number(const struct decode_field *field, const uint8_t *data, bool swap)
+{
+	uint64_t bytes;
+
+	__builtin_memcpy(&bytes, data + field->at, sizeof(bytes));
+	if (__builtin_expect(swap, 0))
+		bytes = __builtin_bswap64(bytes);
+	return ((bytes & field->mask) ^ field->sign) - field->sign;
+}
+
 /* What the record holds for SLOT; 0 if its format has no such field. */
 static inline uint64_t raw_number(const struct raw_event *raw, enum slot slot)
 {
-	const struct decode_field *field = &raw->plan->fields[slot];
-	uint64_t bytes;
-
-	__builtin_memcpy(&bytes, raw->data + field->at, sizeof(bytes));
-	if (__builtin_expect(raw->plan->swap, 0))
-		bytes = __builtin_bswap64(bytes);
-	return (uint64_t)((int64_t)(bytes << field->up) >> field->down) & field->mask;
+	return field_number(&raw->plan->fields[slot], raw->data, raw->plan->swap);
 }
 
 struct decoder;

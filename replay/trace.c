@@ -527,7 +527,6 @@ merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, con
 			until = base + (second >> lane_bits) + (lane < (second & (leaves - 1)));
 		}
 		for (;;) {
-			struct trace_event *const more = out + 1;
 			uint16_t id, kind;
 			uintptr_t next;
 			uint32_t word;
@@ -545,7 +544,7 @@ merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, con
 			n++;
 			last = time_ns;
 			/* There is always room for one more behind what the batch may hold. */
-			out = kind || any ? more : out;
+			out += kind || any;
 			if (__builtin_expect(kind == last_kind, 0))
 				out_end = out;
 
@@ -560,6 +559,8 @@ merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, con
 				c->at = at;
 				c->clock = scaled ? clock : last - l->offset_ns;
 				ret = cursor_step(c, l, &t->pool, err);
+				if (t->pool.retired_bytes >= BATCH_BYTES)
+					out_end = out;
 				time_ns = c->time_ns;
 				break;
 			}
@@ -589,8 +590,6 @@ merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, con
 		seen += n;
 		if (__builtin_expect(ret < 0, 0))
 			break;
-		if (t->pool.retired_bytes >= BATCH_BYTES)
-			out_end = out;
 
 		since = ret ? time_ns - base : most;
 		winner = key_of(tree, since, lane);

@@ -10,11 +10,11 @@
 
 enum { UPGRADE, CONTPTE, GATHER, RANGE, TLBI, IPI, SWITCH, NR_KINDS };
 
-/* A record: RET at byte 0, DIRTY at 4, REASON at 8; fields are the ends of 8 bytes before these. */
+/* A record, and what is to spare behind it: a field is the beginning of 8 bytes. */
 struct record {
 	uint8_t before[8];
 	int32_t ret;
-	uint32_t dirty, reason;
+	uint32_t dirty, reason, spare;
 };
 
 static struct decode_plan plans[NR_KINDS][2];
@@ -34,10 +34,9 @@ static void make_plans(void)
 			if (k == IPI)
 				p->has = 1 << SLOT_REASON;
 			p->op.broadcast = true;
-			/* Four bytes that end at 12, 16 and 20. */
-			p->fields[SLOT_RET] = (struct decode_field){0xffffffff, 4, 0, 32};
-			p->fields[SLOT_DIRTY] = (struct decode_field){0xffffffff, 8, 0, 32};
-			p->fields[SLOT_REASON] = (struct decode_field){0xffffffff, 12, 0, 32};
+			p->fields[SLOT_RET] = (struct decode_field){.mask = UINT32_MAX, .at = 8};
+			p->fields[SLOT_DIRTY] = (struct decode_field){.mask = UINT32_MAX, .at = 12};
+			p->fields[SLOT_REASON] = (struct decode_field){.mask = UINT32_MAX, .at = 16};
 		}
 }
 
