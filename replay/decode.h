@@ -57,7 +57,8 @@ struct decode_plan {
 #define GET(raw, s) raw_number(raw, SLOT_##s)
 
 /* The number that FIELD is in the record DATA. SWAP: as in the plan. */
-static inline uint64_t field_number(const struct decode_field *field, const uint8_t *data, bool swap)
+static inline uint64_t field_number(const struct decode_field *field, const uint8_t *data,
+				    bool swap)
 {
 	uint64_t bytes;
 

@@ -43,7 +43,7 @@ struct page_layout {
 	uint64_t offset_ns;   /* OFFSET and DATE; two's complement */
 };
 
-/* The current event of one CPU. */
+/* The current event of one CPU. What a merge looks at lies in one cache line. */
 struct cursor {
 	uint64_t time_ns; /* of the event, options applied */
 	const uint8_t *data;
@@ -53,9 +53,11 @@ struct cursor {
 	bool missed;             /* events were lost just before the event */
 	bool pending;            /* ... or before the next one to come */
 	bool pending_unknown;
-	uint32_t cpu, buffer;
+	uint32_t cpu;
+	uint32_t entry; /* for who merges */
 	uint64_t events; /* given out; for who merges */
 	uint64_t missed_events;
+	uint32_t buffer;
 	uint64_t pending_events;
 	uint64_t page_offset; /* of the current page, for errors and records */
 	size_t next_page;     /* bytes into the block */

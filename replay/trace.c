@@ -41,12 +41,13 @@
 #define NEXT_BATCH  128        /* events that trace_next() takes at a time */
 #define BATCH_BYTES (2U << 20) /* blocks that a batch may hold on to */
 
-#define FULL 1 /* merge_plain(): the batch is */
+#define MOVES_MOST  64 /* of keys' base: decades */
+#define FULL        1  /* merge_plain(): the batch is */
 
 /* What plays where times lie too far apart for keys: see struct tree. */
 struct player {
-	uint64_t time_ns,
-		lane; /* lane: as many more as there are leaves if it has no events left */
+	uint64_t time_ns;
+	uint64_t lane; /* as many more as there are leaves if it has no events left */
 };
 
 /*
@@ -59,6 +60,7 @@ struct tree {
 	uint64_t winner;
 	uint64_t base;          /* nanoseconds */
 	unsigned int lane_bits; /* of a key; the rest is time, all of it set: no more events */
+	unsigned int moves;     /* of the base; each costs as much as there are lanes */
 	bool wide;              /* what counts is this: */
 	struct player *players;
 	struct player wide_winner;
@@ -68,7 +70,7 @@ struct trace {
 	struct container c;
 	struct stream_pool pool;
 	struct cursor *cursors; /* by entry */
-	uint32_t *lane_entry;   /* by leaf */
+	struct cursor **lanes;  /* by leaf */
 	struct tree tree;
 	size_t leaves;         /* a power of two */
 	const uint16_t *kinds; /* by id */
@@ -129,6 +131,7 @@ struct trace *trace_open(const char *path, struct trace_error *err)
 
 		cur->cpu = cpu->cpu;
 		cur->buffer = cpu->buffer;
+		cur->entry = (uint32_t)i;
 		cur->loss = &cpu->loss;
 		cur->stream.offset = cpu->file_offset;
 		cur->stream.size = cpu->file_size;
@@ -161,7 +164,7 @@ void trace_close(struct trace *t)
 	free(t->scratch);
 	stream_pool_free(&t->pool);
 	free(t->cursors);
-	free(t->lane_entry);
+	free(t->lanes);
 	free(t->tree.keys);
 	free(t->tree.players);
 	free(t->counts);
@@ -305,7 +308,7 @@ static void play_all(struct trace *t, struct player *players)
 	}
 }
 
-/* The event of LANE is too far from others for a key. */
+/* The event of LANE is too far from BASE for a key: moves that, or does without keys. */
 static int widen(struct trace *t, size_t lane, struct trace_error *err)
 {
 	struct tree *tree = &t->tree;
@@ -319,12 +322,13 @@ static int widen(struct trace *t, size_t lane, struct trace_error *err)
 		size_t at = key & (t->leaves - 1);
 		bool ended = key >= out && at != lane;
 
-		players[t->leaves + at] =
-			(struct player){ended ? UINT64_MAX : t->cursors[t->lane_entry[at]].time_ns,
-					ended ? at + t->leaves : at};
+		players[t->leaves + at] = (struct player){
+			ended ? UINT64_MAX : t->lanes[at]->time_ns, ended ? at + t->leaves : at};
 	}
 	play_all(t, players);
 	free(players);
+	if (++tree->moves > MOVES_MOST)
+		tree->wide = true;
 	return 0;
 }
 
@@ -337,19 +341,19 @@ static int start(struct trace *t, struct trace_error *err)
 
 	for (t->leaves = 1; t->leaves < t->pool.nr_streams; t->leaves *= 2)
 		tree->lane_bits++;
-	t->lane_entry = calloc(t->leaves, sizeof(*t->lane_entry));
+	t->lanes = calloc(t->leaves, sizeof(struct cursor *));
 	tree->keys = calloc(t->leaves, sizeof(*tree->keys));
 	tree->players = calloc(t->leaves, sizeof(*tree->players));
 	players = calloc(2 * t->leaves, sizeof(*players));
-	if (!t->lane_entry || !tree->keys || !tree->players || !players) {
+	if (!t->lanes || !tree->keys || !tree->players || !players) {
 		free(players);
 		return source_fail(&t->c.src, err, -ENOMEM, NO_OFFSET, "out of memory");
 	}
 	for (i = 0; i < t->c.info.nr_entries; i++)
 		if (t->cursors[i].stream.size)
-			t->lane_entry[nr++] = (uint32_t)i;
+			t->lanes[nr++] = &t->cursors[i];
 	for (i = 0; i < t->leaves; i++) {
-		struct cursor *c = i < nr ? &t->cursors[t->lane_entry[i]] : NULL;
+		struct cursor *c = t->lanes[i];
 		int ret = c ? cursor_step(c, &t->c.layout, &t->pool, err) : 0;
 
 		if (ret < 0) {
@@ -435,7 +439,7 @@ static int merge_any(struct trace *t, struct trace_batch *b, struct trace_error 
 	while (out < out_end && !is_out(t)) {
 		const size_t lane =
 			tree->wide ? tree->wide_winner.lane : tree->winner & (t->leaves - 1);
-		struct cursor *const c = &t->cursors[t->lane_entry[lane]];
+		struct cursor *const c = t->lanes[lane];
 		const uint8_t *data = c->data;
 		uint16_t id;
 
@@ -449,7 +453,7 @@ static int merge_any(struct trace *t, struct trace_batch *b, struct trace_error 
 			.pid = (int32_t)common_number(data + common->pid_offset, common->pid_size,
 						      swap),
 			.kind = t->kinds[id],
-			.entry = (uint16_t)t->lane_entry[lane],
+			.entry = (uint16_t)c->entry,
 			.missed = c->missed,
 		};
 		t->counts[id]++;
@@ -490,6 +494,7 @@ merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, con
 	const bool in_runs = t->in_runs && !scaled;
 	struct tree *const tree = &t->tree;
 	uint64_t *const keys = tree->keys;
+	struct cursor *const *const lanes = t->lanes;
 	const size_t leaves = t->leaves;
 	const unsigned int lane_bits = tree->lane_bits;
 	const uint64_t base = tree->base, most = key_most(tree), none = key_of(tree, most, 0);
@@ -502,8 +507,8 @@ merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, con
 
 	while (out < out_end && winner < none) {
 		const size_t lane = winner & (leaves - 1);
-		const uint32_t entry = t->lane_entry[lane];
-		struct cursor *const c = &t->cursors[entry];
+		struct cursor *const c = lanes[lane];
+		const uint32_t entry = c->entry;
 		struct trace_event *const first = out;
 		const bool missed = c->missed, any = t->all || missed;
 		const uint8_t *data = c->data, *at = c->at;
