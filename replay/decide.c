@@ -98,7 +98,7 @@ static void cover(struct engine *e, const struct tlb_event *event, const struct 
 }
 
 /* The CPUs that ACT reaches, into E->SCRATCH and added to COVERED. */
-static void cover_cpus(const struct engine *e, const struct tlb_event *event,
+static inline __attribute__((always_inline)) void cover_cpus(const struct engine *e, const struct tlb_event *event,
 		       const struct policy_action *act, uint64_t *covered)
 {
 	if (act->flags & ACT_SET)
@@ -161,7 +161,7 @@ static bool all_holders(struct engine *e, struct mm *mm, unsigned int policy)
  * What was put off while the policies decided, because it is the same for many: the end of what
  * their flushes cover.
  */
-static void settle(struct engine *e, const struct tlb_event *event, const struct place *at)
+static inline __attribute__((always_inline)) void settle(struct engine *e, const struct tlb_event *event, const struct place *at)
 {
 	if (e->flushing)
 		close_mm(e, at->mm, e->flushing, ENDED_FLUSH, event->time_ns);
@@ -399,14 +399,17 @@ static enum scope issue(struct engine *e, uint64_t who, const struct tlb_event *
 	return issued.scope;
 }
 
-/* What WHO leave behind at EVENT; DEFERRED: until their next tick, which they have in common. */
+/*
+ * What WHO leave behind at EVENT; DEFERRED: until their next tick, which they have in common;
+ * BATCHED: until the flush that they have put off is complete.
+ */
 static void leave_behind(struct engine *e, uint64_t who, const struct tlb_event *event,
-			 const struct place *at, bool deferred)
+			 const struct place *at, bool deferred, bool batched)
 {
-	/* What is freed only after all have swept is gone in time. */
-	bool in_time =
-		deferred && (event->point == POINT_UNMAP || event->point == POINT_TABLES_FREED ||
-			     event->point == POINT_RECLAIM);
+	/* What is freed only after all have swept is gone in time; so is what a batch waits for. */
+	bool in_time = batched || (deferred && (event->point == POINT_UNMAP ||
+						event->point == POINT_TABLES_FREED ||
+						event->point == POINT_RECLAIM));
 
 	if (deferred && event->point == POINT_EXIT)
 		return;
@@ -437,7 +440,9 @@ static void leave_all(struct engine *e, const struct tlb_event *event, const str
 	uint64_t later = e->leaving_later;
 
 	if (e->leaving)
-		leave_behind(e, e->leaving, event, at, false);
+		leave_behind(e, e->leaving, event, at, false, false);
+	if (e->leaving_batched)
+		leave_behind(e, e->leaving_batched, event, at, false, true);
 	while (later) {
 		uint64_t same = 0, rest = later;
 		int64_t tick_ns = e->instances[__builtin_ctzll(later)].tick_ns;
@@ -448,10 +453,10 @@ static void leave_all(struct engine *e, const struct tlb_event *event, const str
 			if (e->instances[take_policy(&rest)].tick_ns == tick_ns)
 				same |= bit_of;
 		}
-		leave_behind(e, same, event, at, true);
+		leave_behind(e, same, event, at, true, false);
 		later &= ~same;
 	}
-	e->leaving = e->leaving_later = 0;
+	e->leaving = e->leaving_later = e->leaving_batched = 0;
 }
 
 /*
@@ -475,6 +480,80 @@ static bool changes_block(const struct tlb_event *event)
 	}
 }
 
+/*
+ * Does ACT of EVENT, of reclaim or migration, take effect only at the end of its task's batch? (A flush
+ * that may not have happened ends nothing anyway; one after ageing completes at any
+ * barrier; a local one reaches nobody who could use the entry meanwhile.)
+ */
+static __attribute__((noinline)) bool waits_for_batch(const struct engine *e, const struct tlb_event *event,
+			    const struct policy_action *act)
+{
+	return act->wait == WAIT_BATCHED && act->scope >= SCOPE_MASK && e->config.batches && event->sure.low &&
+	       !(event->flags & EVENT_MAYBE) && !(act->flags & ACT_SET) &&
+	       (event->point == POINT_RECLAIM || event->point == POINT_MIGRATE);
+}
+
+/* What was put off takes effect now; of an address space that has ended, on others if it reaches them. */
+static __attribute__((noinline)) void take_effect(struct engine *e, struct put_off *p, uint64_t time_ns)
+{
+	unsigned int slot = p->event.addr >> e->config.page_shift & (LEAF_PAGES - 1);
+	struct place at = {.mm = mm_find(e, p->event.mm), .leaf = NO_LEAF, .slot = slot};
+
+	p->event.time_ns = time_ns;
+	if (at.mm && p->event.pages == 1)
+		at.leaf = pages_find(&e->pages, p->event.mm, p->event.addr >> e->config.page_shift);
+	if (at.leaf != NO_LEAF) {
+		at.page_leaf = pages_leaf(&e->pages, at.leaf);
+		at.one = true;
+	}
+	cover_cpus(e, &p->event, &p->act, e->covered);
+	apply(e, p->who, &p->event, &p->act, &at);
+	settle(e, &p->event, &at);
+}
+
+static __attribute__((noinline)) void put_off(struct engine *e, uint64_t who, const struct tlb_event *event,
+		    const struct policy_action *act)
+{
+	if (e->nr_put_off == e->max_put_off) {
+		uint32_t more = e->max_put_off ? e->max_put_off * 2 : 64;
+		struct put_off *list = reallocarray(e->put_off, more, sizeof(*list));
+
+		if (!list) {
+			e->failed = true;
+			return;
+		}
+		e->put_off = list;
+		e->max_put_off = more;
+	}
+	e->put_off[e->nr_put_off++] = (struct put_off){*event, *act, who};
+}
+
+/* What has waited for longest goes on, so that a recording without its end does not fill the memory. */
+static __attribute__((noinline)) void make_room(struct engine *e, uint64_t time_ns)
+{
+	uint32_t half = e->nr_put_off / 2;
+
+	for (uint32_t i = 0; i < half; i++)
+		take_effect(e, &e->put_off[i], time_ns);
+	e->nr_put_off -= half;
+	memmove(e->put_off, e->put_off + half, e->nr_put_off * sizeof(*e->put_off));
+}
+
+void decide_batch_end(struct engine *e, const struct tlb_event *event)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < e->nr_put_off; i++) {
+		struct put_off p = e->put_off[i];
+
+		if (p.event.tid == event->tid)
+			take_effect(e, &p, event->time_ns);
+		else
+			e->put_off[kept++] = p;
+	}
+	e->nr_put_off = kept;
+}
+
 /* What WHO, which have all made this choice, come to. */
 static void carry_out(struct engine *e, uint64_t who, const struct tlb_event *event,
 		      const struct choice *choice, const struct place *at)
@@ -482,7 +561,7 @@ static void carry_out(struct engine *e, uint64_t who, const struct tlb_event *ev
 	const struct policy_action *act = choice->cell.act;
 	uint64_t *covered = e->covered, all = UINT64_MAX;
 	enum scope used = NR_SCOPES;
-	bool deferred = false;
+	bool deferred = false, batched = false;
 
 	set_all(e, covered, false);
 	if (act->scope == SCOPE_NONE)
@@ -492,6 +571,11 @@ static void carry_out(struct engine *e, uint64_t who, const struct tlb_event *ev
 		tell_broadcast(e, who, event, act);
 		if (act->wait == WAIT_DEFERRED && choice->tick_ns) {
 			deferred = true;
+			continue;
+		}
+		if (__builtin_expect(act->wait == WAIT_BATCHED, false) && waits_for_batch(e, event, act)) {
+			put_off(e, who, event, act);
+			batched = true;
 			continue;
 		}
 		/*
@@ -512,7 +596,9 @@ static void carry_out(struct engine *e, uint64_t who, const struct tlb_event *ev
 		for (uint64_t rest = who; rest;)
 			copy_set(e, e->covered_sets + (size_t)take_policy(&rest) * e->words,
 				 covered);
-		*(deferred ? &e->leaving_later : &e->leaving) |= who;
+		*(deferred  ? &e->leaving_later
+		  : batched ? &e->leaving_batched
+			    : &e->leaving) |= who;
 	}
 	act = choice->cell.act;
 	if (choice->breaks_first && changes_block(event) && event->sure.low &&
@@ -588,6 +674,8 @@ void decide_all(struct engine *e, const struct tlb_event *event, const struct pl
 	uint64_t makers[MAX_POLICIES];
 	unsigned int nr = plain->nr;
 
+	if (__builtin_expect(e->nr_put_off >= MOST_PUT_OFF, false))
+		make_room(e, event->time_ns);
 	memcpy(choices, plain->choices, nr * sizeof(choices[0]));
 	memcpy(makers, plain->makers, nr * sizeof(makers[0]));
 	for (uint64_t rest = plain->others; rest;) {
@@ -665,6 +753,7 @@ int decide_init(struct engine *e)
 
 void decide_free(struct engine *e)
 {
+	free(e->put_off);
 	for (unsigned int k = 0; k < NR_POINTS * NR_LEVELS; k++) {
 		free(e->plain[k / NR_LEVELS][k % NR_LEVELS].choices);
 		free(e->plain[k / NR_LEVELS][k % NR_LEVELS].makers);
@@ -694,6 +783,10 @@ void decide_elsewhere(struct engine *e, unsigned int policy, const struct tlb_ev
 		    !event->sure.low || event->flags & EVENT_MAYBE)
 			continue;
 		in->shard_unsure |= in->asked_foreign;
+		if (waits_for_batch(e, event, act)) {
+			put_off(e, UINT64_C(1) << policy, event, act);
+			continue;
+		}
 		set_all(e, e->covered, false);
 		cover_cpus(e, event, act, e->covered);
 		apply(e, UINT64_C(1) << policy, event, act, &nowhere);

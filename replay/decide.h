@@ -27,6 +27,9 @@ bool page_point(unsigned int point);
 
 void decide_all(struct engine *e, const struct tlb_event *event, const struct place *at);
 
+/* What the batches of a task have put off takes effect. */
+void decide_batch_end(struct engine *e, const struct tlb_event *event);
+
 /* Learns what the policies do whatever the event is. Returns 0 or -ENOMEM. */
 int decide_init(struct engine *e);
 void decide_free(struct engine *e);

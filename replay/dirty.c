@@ -707,6 +707,7 @@ void dirty_event(struct dirty *d, const struct tlb_event *e)
 		d->lost_ns = e->time_ns;
 		break;
 	case EVENT_OLDER:
+	case EVENT_BATCH_END:
 	case EVENT_PROTECTED:
 	case EVENT_LOAD:
 	case EVENT_IDLE:

@@ -127,6 +127,16 @@ struct cpu {
 	uint64_t hidden_until, lost_until;
 };
 
+/* A flush that waits for the end of its task's batch. */
+struct put_off {
+	struct tlb_event event;
+	struct policy_action act;
+	uint64_t who; /* policies */
+};
+
+/* A kernel's batches are of some dozens of pages; of more the ends were not recorded. */
+#define MOST_PUT_OFF 65536
+
 /* Decisions by page, until they are handed on. */
 struct page_count {
 	uint64_t key; /* address | point << 3 | level */
@@ -208,7 +218,10 @@ struct engine {
 	uint64_t unsafe_seen, stuck_seen, unfixed[NR_LEVELS];
 	/* Sets of CPUs by policy: stale at a page; rid of what the decision is about. */
 	uint64_t *stale_sets, *covered_sets;
-	uint64_t leaving, leaving_later; /* policies that leave something at it; till their tick */
+	/* policies that leave something at it; till their tick; till their batch ends */
+	uint64_t leaving, leaving_later, leaving_batched;
+	struct put_off *put_off; /* in the order in which it came */
+	uint32_t nr_put_off, max_put_off;
 	/* Policies that flush everywhere, here, or all of the mm everywhere, as the decision ends.
 	 */
 	uint64_t covering, covering_here, flushing;

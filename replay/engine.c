@@ -524,6 +524,9 @@ void engine_event(void *engine, const struct tlb_event *event)
 	case EVENT_OLDER:
 		residency_older(e, event->mm);
 		break;
+	case EVENT_BATCH_END:
+		decide_batch_end(e, event);
+		break;
 	case EVENT_SWAP_IN: /* these three: replay/dirty.h */
 	case EVENT_SWAP_OUT:
 	case EVENT_SWAP_WRITE:

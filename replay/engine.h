@@ -140,6 +140,11 @@ struct engine_config {
 	unsigned int page_shift;
 	const struct policy_instance *policies;
 	unsigned int nr_policies;
+	/*
+	 * EVENT_BATCH_END comes when the flushes of a batch are complete; without, they are taken to be
+	 * at once.
+	 */
+	bool batches;
 	size_t max_rows; /* single exposures kept per policy */
 	const struct tlb_geometry *tlb; /* NULL: no evidence is kept, the share decides alone */
 	/* The engine needs all events and counts what belongs to these: results of shards add up. */

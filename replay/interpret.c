@@ -1366,6 +1366,12 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 			emit_access(in, raw->time_ns, raw->cpu, task, GET(raw, ADDR),
 				    raw->plan->writes ? EVENT_WRITE : 0);
 		break;
+	case ROLE_BATCH_FLUSH:
+		if (!raw->plan->is_return)
+			emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .cpu = raw->cpu,
+						     .tid = (uint32_t)raw->pid,
+						     .kind = EVENT_BATCH_END, .sure = sure});
+		break;
 	case ROLE_AGE_ONE:
 		/* The flag is cleared, and the entry flushed, only if the page had been used. */
 		if (!raw->plan->is_return && HAS(raw, MM) && HAS(raw, ADDR) &&
@@ -1458,6 +1464,11 @@ bool interpret_sees_swap(const struct interpreter *in)
 	       decoder_has(in->decoder, ROLE_UNMAP_ONE, 1) &&
 	       (decoder_has(in->decoder, ROLE_SWAP_WRITE, 0) ||
 		decoder_has(in->decoder, ROLE_WRITE_FOLIO, 0));
+}
+
+bool interpret_sees_batches(const struct interpreter *in)
+{
+	return decoder_has(in->decoder, ROLE_BATCH_FLUSH, 0);
 }
 
 bool interpret_sees(const struct interpreter *in, enum point point)

@@ -98,6 +98,9 @@ bool interpret_sees(const struct interpreter *in, enum point point);
  */
 bool interpret_sees_swap(const struct interpreter *in);
 
+/* Whether the recording shows when batches of flushes are complete (EVENT_BATCH_END). */
+bool interpret_sees_batches(const struct interpreter *in);
+
 /* Whether anything in the recording can reach POINT. */
 bool interpret_feeds(const struct interpreter *in, enum point point);
 

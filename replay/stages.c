@@ -463,6 +463,7 @@ static int make_groups(struct stages *s)
 			.policies = o->policies + first,
 			.nr_policies = nr,
 			.max_rows = s->config.max_rows,
+			.batches = interpret_sees_batches(s->interpreter),
 			.tlb = o->tlb,
 			.shard = o->shard,
 			/* Decisions by page are the same for all. */
@@ -527,7 +528,7 @@ struct stages *stages_new(const struct stages_config *config)
 	s->threads = config->options->threads ? config->options->threads : pipeline_cpus();
 	s->nr_slots = s->threads > 1 ? SLOTS : 1;
 	pthread_mutex_init(&s->rows, NULL);
-	if (make_groups(s) || make_interpreter(s)) {
+	if (make_interpreter(s) || make_groups(s)) {
 		stages_free(s);
 		return NULL;
 	}

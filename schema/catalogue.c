@@ -377,6 +377,18 @@ const struct catalogue_row catalogue[] = {
 			     .fetch_6_1 = "$retval:u8")},
 	},
 	{
+		/*
+		 * Called where nothing was put off, too. try_to_unmap_flush_dirty() may have it inlined;
+		 * then a batch that ends there seems to last until the next end.
+		 */
+		.role = ROLE_BATCH_FLUSH,
+		.source = SOURCE_FUNCTION,
+		.arch = ARCH_ANY,
+		.system = CATALOGUE_GROUP,
+		.name = "try_to_unmap_flush",
+		.without = "when the flushes that reclaim and migration put off are complete",
+	},
+	{
 		.role = ROLE_AGE_ONE,
 		.source = SOURCE_FUNCTION,
 		.arch = ARCH_ANY,

@@ -55,6 +55,7 @@ enum role {
 	ROLE_TLBI,        /* a TLBI instruction */
 	ROLE_UNMAP_ONE,   /* try_to_unmap_one */
 	ROLE_AGE_ONE,     /* folio_referenced_one */
+	ROLE_BATCH_FLUSH, /* try_to_unmap_flush: what reclaim or migration has put off */
 	ROLE_ACCESS,      /* an event of a user's program that tells an access; see hostfacts.h */
 	ROLE_SWAP_IN,     /* do_swap_page */
 	ROLE_SWAP_WRITE,  /* swap_writepage */

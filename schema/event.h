@@ -21,6 +21,8 @@ enum event_kind {
 	EVENT_LOST,     /* events are missing on cpu: what it runs is unknown until the next load */
 	/* mm existed before the recording: what was done with it until now, and where, is unknown */
 	EVENT_OLDER,
+	/* the flushes that the batches of task tid (reclaim, migration) wait for are complete */
+	EVENT_BATCH_END,
 	EVENT_SWAP_IN,  /* do_swap_page mapped (mm, addr); flags: SWAP_* */
 	EVENT_SWAP_OUT, /* reclaim unmapped (mm, addr); flags: SWAP_* */
 	EVENT_SWAP_WRITE, /* the page that was (mm, addr) is written to swap; mm 0: some page is */

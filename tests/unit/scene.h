@@ -33,6 +33,7 @@ static unsigned int nr_tested;
 static struct policy_instance instances[MAX_TESTED];
 static struct engine *e;
 static uint64_t pages_seen, mm_flushes;
+static bool batches __attribute__((unused)); /* the scene says when batches end */
 
 static inline void sink_page(void *context, uint32_t mm, uint64_t page, unsigned int point,
 			     unsigned int level, uint64_t decisions)
@@ -86,6 +87,7 @@ static inline void begin_scene(const char *name, unsigned int cpus, const char *
 					.policies = instances,
 					.nr_policies = nr_tested,
 					.max_rows = 10,
+					.batches = batches,
 					.tlb = tlb ? &geometry : NULL,
 					.sink = {.page = sink_page, .flush_mm = sink_flush_mm}});
 	if (!e)

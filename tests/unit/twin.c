@@ -87,6 +87,16 @@ struct own {
 
 static struct policy_instance instances[MAX_POLICIES];
 static unsigned int nr_policies;
+
+/* What waits for the end of its task's batch. */
+struct put_off {
+	struct tlb_event event;
+	struct policy_action act;
+	struct own *whose;
+};
+static struct put_off put_offs[4 * MAX_EVENTS * MAX_POLICIES];
+static unsigned int nr_put_off;
+static bool batches;
 static struct own twins[MAX_POLICIES], *own;
 
 static void add(struct bound *to, uint64_t low, uint64_t estimate, uint64_t high)
@@ -478,12 +488,14 @@ static void leave(unsigned int page, unsigned int kind, const bool *covered, boo
 	}
 }
 
-static void leave_all(unsigned int kind, const bool *covered, bool deferred)
+static void leave_all(unsigned int kind, const bool *covered, bool deferred, bool batched)
 {
 	if (kind == NR_STALENESS || !now->mm || (deferred && now->point == POINT_EXIT))
 		return;
 	if (deferred && (now->point == POINT_UNMAP || now->point == POINT_TABLES_FREED ||
 			 now->point == POINT_RECLAIM))
+		kind = STALE_WINDOW;
+	if (batched && !deferred)
 		kind = STALE_WINDOW;
 	if (page_point(now->point)) {
 		leave((unsigned int)(now->addr >> 12), kind, covered, deferred);
@@ -513,7 +525,7 @@ static void decide(const struct bound *once)
 	const struct policy *policy = own->given->policy;
 	struct flush_count *counts;
 	struct policy_cell cell;
-	bool covered[CPUS] = {false}, deferred = false;
+	bool covered[CPUS] = {false}, deferred = false, batched = false;
 	unsigned int before = NR_SCOPES, kind = kind_left();
 
 	set_word = 0;
@@ -552,6 +564,14 @@ static void decide(const struct bound *once)
 			deferred = true;
 			continue;
 		}
+		if (batches && act->wait == WAIT_BATCHED && act->scope >= SCOPE_MASK &&
+		    !(act->flags & ACT_SET) && now->sure.low &&
+		    !(now->flags & EVENT_MAYBE) &&
+		    (now->point == POINT_RECLAIM || now->point == POINT_MIGRATE)) {
+			put_offs[nr_put_off++] = (struct put_off){*now, *act, own};
+			batched = true;
+			continue;
+		}
 		for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
 			reached[cpu] = act->scope == SCOPE_LOCAL ? cpu == now->cpu :
 				       act->flags & ACT_SET ? set_word >> cpu & 1 : true;
@@ -562,7 +582,7 @@ static void decide(const struct bound *once)
 	}
 	if (kind == STALE_BENIGN && policy->flags & POLICY_REWALKS && !(now->flags & EVENT_REMOTE))
 		covered[now->cpu] = true;
-	leave_all(kind, covered, deferred);
+	leave_all(kind, covered, deferred, batched);
 	if (policy->flags & POLICY_BREAKS_FIRST && changes_block() && now->sure.low &&
 	    (cell.act[0].scope < SCOPE_MASK || cell.act[0].reach < REACH_BLOCK))
 		witness(&own->r.unbroken);
@@ -704,6 +724,29 @@ static void decision(void)
 	}
 }
 
+static void batch_ends(void)
+{
+	const struct tlb_event *ends = now;
+	bool reached[CPUS];
+	unsigned int kept = 0;
+
+	memset(reached, true, sizeof(reached));
+	for (unsigned int i = 0; i < nr_put_off; i++) {
+		struct put_off p = put_offs[i];
+
+		if (p.event.tid != ends->tid) {
+			put_offs[kept++] = p;
+			continue;
+		}
+		p.event.time_ns = ends->time_ns;
+		own = p.whose;
+		now = &p.event;
+		take_effect(&p.act, reached);
+	}
+	nr_put_off = kept;
+	now = ends;
+}
+
 static void gone(void)
 {
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
@@ -755,6 +798,9 @@ static void happen(const struct tlb_event *event)
 	case EVENT_LOST:
 		unsure[at][cpu] = true;
 		last_loss = at;
+		break;
+	case EVENT_BATCH_END:
+		batch_ends();
 		break;
 	case EVENT_OLDER:
 		make_mm();
@@ -941,11 +987,12 @@ static bool differ(const struct tlb_event *events, unsigned int n)
 					.policies = instances,
 					.nr_policies = nr_policies,
 					.max_rows = 3,
+					.batches = batches,
 					.sink = {.page = sink_page, .flush_mm = sink_flush_mm}});
 
 	if (!e)
 		abort();
-	at = last_loss = 0;
+	at = last_loss = nr_put_off = 0;
 	memset(had, 0, sizeof(had));
 	memset(running, 0, sizeof(running));
 	memset(unsure, 0, sizeof(unsure));
@@ -1089,6 +1136,8 @@ static void put_page_point(struct making *m, unsigned int cpu, unsigned int mm)
 	unsigned int point = points[below(sizeof(points) / sizeof(points[0]))];
 	struct tlb_event *event = put_point(m, cpu, mm, point, levels[below(6)]);
 
+	if (point == POINT_RECLAIM || point == POINT_MIGRATE)
+		event->tid = below(2);
 	if (point == POINT_HUGETLB_REUSE)
 		event->level = LEVEL_HUGETLB;
 	if (!below(10))
@@ -1180,8 +1229,10 @@ static void make(struct making *m, unsigned int seed)
 			put_mm(m, cpu, mm);
 		} else if (dice < 95) {
 			put_unsure(m, cpu, mm);
-		} else if (dice < 97) {
+		} else if (dice < 96) {
 			put_end(m, cpu, slot);
+		} else if (dice < 98) {
+			put(m, EVENT_BATCH_END, cpu, 0)->tid = below(2);
 		} else if (seed % 2) { /* half of the streams lose nothing */
 			put(m, EVENT_LOST, cpu, 0);
 		}
@@ -1206,7 +1257,8 @@ static void reduce(struct making *m)
 static void print_stream(const struct making *m)
 {
 	static const char *const kinds[] = {"decision", "present", "access", "protected",
-					    "load",     "idle",    "mm end", "lost", "older"};
+					    "load",     "idle",    "mm end", "lost", "older",
+					    "batch end"};
 
 	for (unsigned int i = 0; i < m->n; i++) {
 		const struct tlb_event *e = &m->events[i];
@@ -1248,6 +1300,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned int seed = first; seed < first + streams && bad < 3; seed++) {
 		make(&m, seed);
+		batches = seed % 4 != 0;
 		if (!differ(m.events, m.n))
 			continue;
 		bad++;
