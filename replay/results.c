@@ -28,6 +28,20 @@ static const char schema_sql[] =
 #include "schema/results.sql.h"
 	;
 
+/*
+ * The indexes at the schema's end, in its order: made once all rows are there, which is cheaper than to
+ * keep them up to date with each.
+ */
+static const char drop_late_sql[] =
+	"DROP INDEX pages_trace; DROP INDEX heat_trace; DROP INDEX latency_buckets_trace;"
+	"DROP INDEX stale_pages_policy; DROP INDEX exposure_rows_policy";
+static const char make_late_sql[] =
+	"CREATE INDEX pages_trace ON pages(trace);"
+	"CREATE INDEX heat_trace ON heat(trace);"
+	"CREATE INDEX latency_buckets_trace ON latency_buckets(trace);"
+	"CREATE INDEX stale_pages_policy ON stale_pages(policy);"
+	"CREATE INDEX exposure_rows_policy ON exposure_rows(policy)";
+
 struct results {
 	sqlite3 *db;
 	char *path;
@@ -231,6 +245,7 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 		run(r,
 		    "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;");
 		run(r, schema_sql);
+		run(r, drop_late_sql);
 		run(r,
 		    "INSERT INTO meta SELECT 'schema', user_version FROM pragma_user_version "
 		    "UNION ALL SELECT 'tlbreplay', '" TLBREPLAY_VERSION "'");
@@ -252,6 +267,8 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 int results_commit(struct results *r, struct results_error *err)
 {
 	run(r, "COMMIT");
+	if (!r->append)
+		run(r, make_late_sql);
 	if (r->error)
 		return fail(r, err);
 	if (r->append)

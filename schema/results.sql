@@ -215,46 +215,6 @@ CREATE TABLE shard_witnesses(policy INTEGER NOT NULL REFERENCES policies(id), ve
 CREATE TABLE shard_points(trace INTEGER NOT NULL REFERENCES traces(id), point TEXT NOT NULL,
   level TEXT NOT NULL, recorded INTEGER NOT NULL, source TEXT NOT NULL); -- source: as in selfcheck
 
--- What one recording or policy has, in a database of many.
-CREATE INDEX notes_trace ON notes(trace);
-CREATE INDEX host_trace ON host(trace);
-CREATE INDEX cpus_trace ON cpus(trace);
-CREATE INDEX recorded_trace ON recorded(trace);
-CREATE INDEX runs_trace ON runs(trace);
-CREATE INDEX policy_params_policy ON policy_params(policy);
-CREATE INDEX flush_policy ON flush(policy);
-CREATE INDEX flush_mm_policy ON flush_mm(policy);
-CREATE INDEX flush_cpu_policy ON flush_cpu(policy);
-CREATE INDEX flush_time_policy ON flush_time(policy);
-CREATE INDEX pages_trace ON pages(trace);
-CREATE INDEX heat_grid_trace ON heat_grid(trace);
-CREATE INDEX heat_trace ON heat(trace);
-CREATE INDEX latencies_trace ON latencies(trace);
-CREATE INDEX latency_buckets_trace ON latency_buckets(trace);
-CREATE INDEX latency_left_out_trace ON latency_left_out(trace);
-CREATE INDEX faults_policy ON faults(policy);
-CREATE INDEX exposures_policy ON exposures(policy);
-CREATE INDEX exposure_lengths_policy ON exposure_lengths(policy);
-CREATE INDEX stale_mm_policy ON stale_mm(policy);
-CREATE INDEX stale_pages_policy ON stale_pages(policy);
-CREATE INDEX exposure_rows_policy ON exposure_rows(policy);
-CREATE INDEX cost_items_trace ON cost_items(trace);
-CREATE INDEX sweeps_policy ON sweeps(policy);
-CREATE INDEX quantities_policy ON quantities(policy);
-CREATE INDEX costs_policy ON costs(policy);
-CREATE INDEX selfcheck_trace ON selfcheck(trace);
-CREATE INDEX verdicts_policy ON verdicts(policy);
-CREATE INDEX swap_trace ON swap(trace);
-CREATE INDEX dirty_trace ON dirty(trace);
-CREATE INDEX dirty_mm_trace ON dirty_mm(trace);
-CREATE INDEX dirty_flush_policy ON dirty_flush(policy);
-CREATE INDEX fleet_recordings_trace ON fleet_recordings(trace);
-CREATE INDEX shards_trace ON shards(trace);
-CREATE INDEX shard_counts_policy ON shard_counts(policy);
-CREATE INDEX shard_exposures_policy ON shard_exposures(policy);
-CREATE INDEX shard_witnesses_policy ON shard_witnesses(policy);
-CREATE INDEX shard_points_trace ON shard_points(trace);
-
 -- The interface ---------------------------------------------------------------------------------
 
 -- What each policy would have flushed. decisions: times the point was reached (estimate); flushes:
@@ -609,3 +569,44 @@ CREATE VIEW v_dirty_process AS
   FROM dirty_mm d JOIN traces t ON t.id = d.trace
   LEFT JOIN mms m ON m.trace = t.id AND m.mm = d.mm
   ORDER BY t.id, d.unwritten DESC, d.mm;
+
+-- What one recording or policy has, in a database of many.
+CREATE INDEX notes_trace ON notes(trace);
+CREATE INDEX host_trace ON host(trace);
+CREATE INDEX cpus_trace ON cpus(trace);
+CREATE INDEX recorded_trace ON recorded(trace);
+CREATE INDEX runs_trace ON runs(trace);
+CREATE INDEX policy_params_policy ON policy_params(policy);
+CREATE INDEX flush_policy ON flush(policy);
+CREATE INDEX flush_mm_policy ON flush_mm(policy);
+CREATE INDEX flush_cpu_policy ON flush_cpu(policy);
+CREATE INDEX flush_time_policy ON flush_time(policy);
+CREATE INDEX heat_grid_trace ON heat_grid(trace);
+CREATE INDEX latencies_trace ON latencies(trace);
+CREATE INDEX latency_left_out_trace ON latency_left_out(trace);
+CREATE INDEX faults_policy ON faults(policy);
+CREATE INDEX exposures_policy ON exposures(policy);
+CREATE INDEX exposure_lengths_policy ON exposure_lengths(policy);
+CREATE INDEX stale_mm_policy ON stale_mm(policy);
+CREATE INDEX cost_items_trace ON cost_items(trace);
+CREATE INDEX sweeps_policy ON sweeps(policy);
+CREATE INDEX quantities_policy ON quantities(policy);
+CREATE INDEX costs_policy ON costs(policy);
+CREATE INDEX selfcheck_trace ON selfcheck(trace);
+CREATE INDEX verdicts_policy ON verdicts(policy);
+CREATE INDEX swap_trace ON swap(trace);
+CREATE INDEX dirty_trace ON dirty(trace);
+CREATE INDEX dirty_mm_trace ON dirty_mm(trace);
+CREATE INDEX dirty_flush_policy ON dirty_flush(policy);
+CREATE INDEX fleet_recordings_trace ON fleet_recordings(trace);
+CREATE INDEX shards_trace ON shards(trace);
+CREATE INDEX shard_counts_policy ON shard_counts(policy);
+CREATE INDEX shard_exposures_policy ON shard_exposures(policy);
+CREATE INDEX shard_witnesses_policy ON shard_witnesses(policy);
+CREATE INDEX shard_points_trace ON shard_points(trace);
+-- Of the largest tables; a new database is filled without them (replay/results.c).
+CREATE INDEX pages_trace ON pages(trace);
+CREATE INDEX heat_trace ON heat(trace);
+CREATE INDEX latency_buckets_trace ON latency_buckets(trace);
+CREATE INDEX stale_pages_policy ON stale_pages(policy);
+CREATE INDEX exposure_rows_policy ON exposure_rows(policy);
