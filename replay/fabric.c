@@ -50,6 +50,11 @@ void fabric_broadcast(struct fabric *f, uint64_t time_ns, unsigned int cpu, unsi
 	struct sender *s = &f->senders[cpu];
 	double at = (double)time_ns + r->stretch_ns, begin, end;
 
+	/* Who is served in no time keeps nobody waiting. */
+	if (f->service.service_ns <= 0 && f->service.waiter_ns <= 0) {
+		r->broadcasts += times;
+		return;
+	}
 	if (s->any && waits) {
 		double earliest = s->done + (double)(time_ns - s->time_ns);
 
