@@ -523,40 +523,39 @@ static const char *find(const struct command *c, const struct report **r, char *
 	return (*r)->sql;
 }
 
+/* Gives what WHAT has made to the file of -o, or prints it. RET and ERR are what came of making it. */
+static int give(const struct command *c, const char *what, int ret, struct text *made, const char *err)
+{
+	int status = EXIT_FINE;
+
+	if (ret) {
+		msg_error("%s: %s: %s", c->path, what, err);
+		status = EXIT_FAILED;
+	} else if (c->output) {
+		status = save(c->output, made);
+	} else {
+		fwrite(made->text, 1, made->len, stdout);
+	}
+	text_free(made);
+	return status;
+}
+
 static int write_page(sqlite3 *db, const struct command *c)
 {
 	struct text page = {0};
-	char err[512];
-	int status = EXIT_FINE;
+	char err[512] = "";
+	int ret = html_page(db, c->path, &c->how, &page, err, sizeof(err));
 
-	if (html_page(db, c->path, &c->how, &page, err, sizeof(err))) {
-		msg_error("%s: html: %s", c->path, err);
-		status = EXIT_FAILED;
-	} else if (c->output) {
-		status = save(c->output, &page);
-	} else {
-		fwrite(page.text, 1, page.len, stdout);
-	}
-	text_free(&page);
-	return status;
+	return give(c, "html", ret, &page, err);
 }
 
 static int write_preset(sqlite3 *db, const struct command *c)
 {
 	struct text preset = {0};
 	char err[512] = "";
-	int status = EXIT_FINE;
+	int ret = preset_make(db, c->how.trace, &preset, err, sizeof(err));
 
-	if (preset_make(db, c->how.trace, &preset, err, sizeof(err))) {
-		msg_error("%s: preset: %s", c->path, err);
-		status = EXIT_FAILED;
-	} else if (c->output) {
-		status = save(c->output, &preset);
-	} else {
-		fwrite(preset.text, 1, preset.len, stdout);
-	}
-	text_free(&preset);
-	return status;
+	return give(c, "preset", ret, &preset, err);
 }
 
 static int run_compare(struct command *c)

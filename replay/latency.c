@@ -155,7 +155,34 @@ void latency_free(struct latency *l)
 	free(l);
 }
 
+/* Room for one more of SIZE bytes in LIST of NR. NULL: no memory. */
+static void *one_more(void *list, uint32_t nr, uint32_t *max, size_t size)
+{
+	uint32_t more = *max ? *max * 2 : 64;
+
+	if (nr < *max)
+		return list;
+	list = reallocarray(list, more, size);
+	if (list)
+		*max = more;
+	return list;
+}
+
 /* ---- where an address space has run ---- */
+
+static void mm_ended(struct latency *l, uint32_t mm)
+{
+	uint32_t *at = map_get(&l->by_mm, mm);
+
+	if (!at)
+		return;
+	struct cpus *cpus = &l->cpus[*at - 1];
+	free(cpus->bits);
+	cpus->bits = NULL;
+	cpus->next_free = l->free_mm;
+	l->free_mm = *at;
+	map_remove(&l->by_mm, mm);
+}
 
 static int mm_ran(struct latency *l, uint32_t mm, uint32_t cpu)
 {
@@ -170,23 +197,21 @@ static int mm_ran(struct latency *l, uint32_t mm, uint32_t cpu)
 		if (i) {
 			l->free_mm = l->cpus[i - 1].next_free;
 		} else {
-			if (l->nr_mms == l->max_mms) {
-				uint32_t more = l->max_mms ? l->max_mms * 2 : 64;
-				struct cpus *cpus = reallocarray(l->cpus, more, sizeof(*cpus));
+			struct cpus *cpus = one_more(l->cpus, l->nr_mms, &l->max_mms, sizeof(*cpus));
 
-				if (!cpus) {
-					map_remove(&l->by_mm, mm);
-					return -ENOMEM;
-				}
-				l->cpus = cpus;
-				l->max_mms = more;
+			if (!cpus) {
+				map_remove(&l->by_mm, mm);
+				return -ENOMEM;
 			}
+			l->cpus = cpus;
 			i = ++l->nr_mms;
 		}
 		*at = i;
 		l->cpus[i - 1] = (struct cpus){.bits = calloc(l->words, sizeof(uint64_t))};
-		if (!l->cpus[i - 1].bits)
+		if (!l->cpus[i - 1].bits) {
+			mm_ended(l, mm);
 			return -ENOMEM;
+		}
 	}
 	struct cpus *cpus = &l->cpus[*at - 1];
 	uint64_t bit = UINT64_C(1) << cpu % 64;
@@ -194,20 +219,6 @@ static int mm_ran(struct latency *l, uint32_t mm, uint32_t cpu)
 	cpus->nr += !(cpus->bits[cpu / 64] & bit);
 	cpus->bits[cpu / 64] |= bit;
 	return 0;
-}
-
-static void mm_ended(struct latency *l, uint32_t mm)
-{
-	uint32_t *at = map_get(&l->by_mm, mm);
-
-	if (!at)
-		return;
-	struct cpus *cpus = &l->cpus[*at - 1];
-	free(cpus->bits);
-	cpus->bits = NULL;
-	cpus->next_free = l->free_mm;
-	l->free_mm = *at;
-	map_remove(&l->by_mm, mm);
 }
 
 int latency_event(struct latency *l, const struct tlb_event *event)
@@ -285,15 +296,10 @@ static struct cell *cell_of(struct latency *l, unsigned int call, unsigned int f
 
 	if (*at)
 		return &l->cells[*at - 1];
-	if (l->nr_cells == l->max_cells) {
-		uint32_t more = l->max_cells ? l->max_cells * 2 : 16;
-		struct cell *cells = reallocarray(l->cells, more, sizeof(*cells));
-
-		if (!cells)
-			return NULL;
-		l->cells = cells;
-		l->max_cells = more;
-	}
+	struct cell *cells = one_more(l->cells, l->nr_cells, &l->max_cells, sizeof(*cells));
+	if (!cells)
+		return NULL;
+	l->cells = cells;
 	struct cell *cell = &l->cells[l->nr_cells];
 	*cell = (struct cell){
 		.group = {.call = (uint8_t)call,
@@ -363,17 +369,13 @@ static struct busy *make_busy(struct latency *l, const struct raw_event *raw)
 	if (i) {
 		l->free_busy = l->busy[i - 1].next_free;
 	} else {
-		if (l->nr_busy == l->max_busy) {
-			uint32_t more = l->max_busy ? l->max_busy * 2 : 64;
-			struct busy *busy = reallocarray(l->busy, more, sizeof(*busy));
+		struct busy *busy = one_more(l->busy, l->nr_busy, &l->max_busy, sizeof(*busy));
 
-			if (!busy) {
-				map_remove(&l->by_task, task_key(raw));
-				return NULL;
-			}
-			l->busy = busy;
-			l->max_busy = more;
+		if (!busy) {
+			map_remove(&l->by_task, task_key(raw));
+			return NULL;
 		}
+		l->busy = busy;
 		i = ++l->nr_busy;
 	}
 	*at = i;
