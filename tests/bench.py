@@ -297,10 +297,10 @@ set origin 0,0.5; set size 0.5,0.5
 set title 'CPU time by length of the recording'
 set xlabel 'events'; set ylabel 'ns per event'; set yrange [0:]
 set logscale x; set format x '%%.0s %%c'
-set key top left
+set key center right
 plot '%(data)s' index 0 using 1:3 title 'tlbreplay, 3 policies' lw 2 pt 7 lc rgb '#1b6ca8', \\
      '' index 0 using 1:2 title 'reader alone' lw 2 pt 7 lc rgb '#5aa469'
-set origin 0.5,0.5
+set origin 0.5,0.5; set key top left
 set title 'CPU time by CPUs of the recording'
 set xlabel 'CPUs'; set format x '%%g'; set logscale x 2
 plot '%(data)s' index 1 using 1:4 title 'libtracecmd, counting' lw 2 pt 7 lc rgb '#b5651d', \\
