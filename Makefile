@@ -274,6 +274,17 @@ fuzz: $(B)/tests/tools/gentrace
 	$(Q)$(MAKE) --no-print-directory B=build-fuzz CC=clang SAN=address,undefined \
 	  CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' FUZZ_MAIN= FUZZ_LINK=-fsanitize=fuzzer fuzzers
 	$(Q)BUILD=$(B) tests/fuzz/run build-fuzz $(FUZZ_TIME) $(FUZZ)
+# Lines that the tests run, by file: docs/robustness.md. COVERAGE=--uncovered names the others.
+coverage:
+	$(Q)$(MAKE) --no-print-directory B=build-coverage \
+	  CFLAGS='-O1 -g --coverage -fprofile-update=atomic' LDFLAGS=--coverage check || \
+	  echo 'some failed: out of memory, what counts lines does not know how to go on'
+	$(Q)tests/coverage.py $(COVERAGE) build-coverage common schema replay analysis capture
+# The tests with valgrind in front of the programs, and what the reader's tests notice: hours, both of them.
+valgrind: all
+	$(Q)$(MAKE) --no-print-directory check TESTS=nothing > /dev/null 2>&1; BUILD=$(B) tests/valgrind $(TESTS)
+mutants:
+	$(Q)tests/mutants.py $(MUTANTS)
 # cppcheck and gcc -fanalyzer: tests/lint/run.
 lint: $(GEN) $(B)/gen/reports.inc
 	$(Q)BUILD=$(B) tests/lint/run $(LINT_TOOLS)
@@ -287,4 +298,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all browser-deps deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lint lab lab-deps fleet-deps examples truth install install-headers install-units clean gen
+.PHONY: all browser-deps coverage valgrind mutants deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lint lab lab-deps fleet-deps examples truth install install-headers install-units clean gen

@@ -137,6 +137,9 @@ static void test_records(const struct craft *v)
 		{134217835, 0, 10, CRAFT_LARGE, 132 + extra, false, 0},
 		/* a discarded event passes with its delta 4, then + 1 */
 		{134217840, 0, 11, CRAFT_SMALL, 12 + extra, false, 0},
+		/* the fields that all events have and no more, with the size in the word and behind it */
+		{134217842, 0, 12, CRAFT_SMALL, 8 + extra, false, 0},
+		{134217845, 0, 13, CRAFT_SMALL, 8 + extra, false, 0},
 	};
 	unsigned int i;
 
@@ -159,13 +162,18 @@ static void test_records(const struct craft *v)
 	page_u32(&cpu, 0xffffffff);
 	page_u32(&cpu, 0xffffffff);
 	page_small(&cpu, 1, 11, 5);
+	page_word(&cpu, (8 + extra) / 4, 2);
+	page_common(&cpu, CRAFT_SMALL, 12);
+	page_word(&cpu, 0, 3);
+	page_u32(&cpu, 4 + 8 + extra);
+	page_common(&cpu, CRAFT_SMALL, 13);
 	/* Padding without a delta: the rest of the page, whatever is in it. */
 	page_word(&cpu, 29, 0);
 	page_u32(&cpu, 0xffffffff);
 	page_u32(&cpu, 0xffffffff);
 	page_end(&cpu, 0);
 	craft_v6(&file, NULL, &cpu, 1);
-	trace_close(expect(&file, want, 6));
+	trace_close(expect(&file, want, 8));
 	craft_free(&file);
 	craft_free(&cpu.pages);
 }
