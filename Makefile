@@ -120,7 +120,7 @@ $(B)/tests/fuzz/.objects.a: $(FUZZ_OBJECTS)
 fuzzers: $(FUZZ_BIN)
 
 # Preloaded by tests/faults: allocations, reads and writes that fail.
-check: $(B)/tests/faults/shim.so
+test-programs: $(B)/tests/faults/shim.so
 $(B)/tests/faults/shim.so: tests/faults/shim.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
@@ -136,7 +136,7 @@ headline: $(HEADLINE) $(B)/tlbreplay
 	$(Q)BUILD=$(B) examples/headline/headline $(HEADLINE_OPTIONS)
 .PHONY: headline
 
-check: $(HEADLINE) $(B)/examples/forkwp $(B)/examples/workload
+test-programs: $(HEADLINE) $(B)/examples/forkwp $(B)/examples/workload
 $(B)/examples/forkwp $(B)/examples/workload: $(B)/examples/%: examples/%.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
@@ -200,7 +200,8 @@ demo: $(B)/tlbreplay $(B)/tlbreport
 	$(Q)$(B)/tlbreplay -o $(B)/demo.db examples/arm64-broadcast.dat
 	$(Q)$(B)/tlbreport $(B)/demo.db
 
-check: all $(UNIT_BIN) $(TOOLS_BIN) $(FUZZ_BIN)
+test-programs: all $(UNIT_BIN) $(TOOLS_BIN) $(FUZZ_BIN)
+check: test-programs
 	$(Q)BUILD=$(B) tests/run $(TESTS)
 
 # Its options: make bench BENCH="--large --write docs/performance.md"; BENCH=--help lists them.
@@ -281,8 +282,8 @@ coverage:
 	  echo 'some failed: out of memory, what counts lines does not know how to go on'
 	$(Q)tests/coverage.py $(COVERAGE) build-coverage common schema replay analysis capture
 # The tests with valgrind in front of the programs, and what the reader's tests notice: hours, both of them.
-valgrind: all
-	$(Q)$(MAKE) --no-print-directory check TESTS=nothing > /dev/null 2>&1; BUILD=$(B) tests/valgrind $(TESTS)
+valgrind: test-programs
+	$(Q)BUILD=$(B) tests/valgrind $(TESTS)
 mutants:
 	$(Q)tests/mutants.py $(MUTANTS)
 # cppcheck and gcc -fanalyzer: tests/lint/run.
@@ -298,4 +299,4 @@ clean:
 	$(Q)rm -rf build build-* compile_commands.json
 
 -include $(patsubst %.c,$(B)/%.d,$(SOURCES)) $(patsubst %.c,$(B)/pic/%.d,$(EXTENSION))
-.PHONY: all browser-deps coverage valgrind mutants deps demo check bench guard fuzz fuzz-afl fuzz-deps fuzzers lint lab lab-deps fleet-deps examples truth install install-headers install-units clean gen
+.PHONY: all browser-deps coverage valgrind mutants deps demo test-programs check bench guard fuzz fuzz-afl fuzz-deps fuzzers lint lab lab-deps fleet-deps examples truth install install-headers install-units clean gen

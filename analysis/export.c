@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "analysis/json.h"
+#include "common/grow.h"
 #include "common/msg.h"
 #include "common/param.h"
 #include "replay/decode.h"
@@ -231,19 +232,16 @@ static void remember(struct export *x, int32_t tid, const char *comm)
 
 	if (!index)
 		return;
-	if (made && x->nr_comms == x->max_comms) {
-		size_t more = x->max_comms ? x->max_comms * 2 : 64;
-		void *list = realloc(x->comms, more * sizeof(*x->comms));
+	if (made) {
+		void *comms = grow_list(x->comms, x->nr_comms, &x->max_comms, sizeof(*x->comms));
 
-		if (!list) {
+		if (!comms) {
 			map_remove(&x->by_tid, (uint32_t)tid);
 			return;
 		}
-		x->comms = list;
-		x->max_comms = more;
+		x->comms = comms;
+		*index = (uint32_t)x->nr_comms++;
 	}
-	if (made)
-		*index = x->nr_comms++;
 	strcpy(x->comms[*index], comm);
 }
 

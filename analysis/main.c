@@ -98,7 +98,7 @@ enum {
 
 struct command {
 	const char *path, *report, *plot, *output;
-	bool help, markdown, not_html;
+	bool help, markdown, formatted; /* FORMATTED: by --csv, --json, --table or --plot */
 	char *costs[COSTS_MOST];
 	size_t nr_costs;
 	struct report_how how;
@@ -154,6 +154,11 @@ static int unknown_report(const char *name)
 	msg_note("tlbreport list shows all");
 	text_free(&near);
 	return EXIT_USAGE;
+}
+
+static bool is_report(const struct command *c, const char *name)
+{
+	return c->report && !strcmp(c->report, name);
 }
 
 /*
@@ -213,7 +218,7 @@ static int parse_merge(struct command *c, int nr, char **words)
 {
 	bool merge = !strcmp(words[0], "merge");
 
-	if (c->not_html || c->plot || c->output || c->nr_traces || c->nr_policies || c->nr_rules ||
+	if (c->formatted || c->plot || c->output || c->nr_traces || c->nr_policies || c->nr_rules ||
 	    c->nr_costs || c->per_second || c->how.limit >= 0)
 		return usage("%s takes no option%s", words[0], merge ? " but --manifest" : "");
 	if (!merge && c->manifest)
@@ -355,7 +360,7 @@ static int parse(int argc, char **argv, struct command *c)
 	if (c->plot && (csv || json || c->how.table))
 		return usage("--plot draws; it excludes --csv, --json and --table");
 	if (csv || json || c->plot || c->how.table)
-		c->not_html = true;
+		c->formatted = true;
 	c->how.format = csv ? REPORT_CSV : json ? REPORT_JSON : REPORT_TEXT;
 	if (optind >= argc)
 		return usage("which database? (tlbreplay writes results.db)");
@@ -379,15 +384,16 @@ static int parse(int argc, char **argv, struct command *c)
 		c->report = argv[optind++];
 	if (optind < argc)
 		return usage("one report at a time: what is \"%s\"?", argv[optind]);
-	if (c->report && !strcmp(c->report, "html") && c->not_html)
+	bool page = is_report(c, "html"), preset = is_report(c, "preset");
+	if (page && c->formatted)
 		return usage("html is a format of its own; it excludes --csv, --json, --table and "
 			     "--plot");
-	if (c->report && !strcmp(c->report, "preset") && (c->not_html || c->nr_costs))
-		return usage("preset is a format of its own; it excludes --csv, --json, --table, --plot and "
-			     "--cost");
-	if (c->output && (!c->report || (strcmp(c->report, "html") && strcmp(c->report, "preset"))))
+	if (preset && (c->formatted || c->nr_costs))
+		return usage("preset is a format of its own; it excludes --csv, --json, --table, "
+			     "--plot and --cost");
+	if (c->output && !page && !preset)
 		return usage("-o is for html and preset; other reports go to standard output");
-	if ((!c->report && !strcmp(c->path, "list")) || (c->report && !strcmp(c->report, "list"))) {
+	if ((!c->report && !strcmp(c->path, "list")) || is_report(c, "list")) {
 		report_list(stdout);
 		return EXIT_FINE;
 	}
@@ -671,7 +677,7 @@ static int run_merge(struct command *c)
 
 static int run(struct command *c)
 {
-	bool page = !strcmp(c->report, "html"), preset = !strcmp(c->report, "preset");
+	bool page = is_report(c, "html"), preset = is_report(c, "preset");
 	const struct report *r = NULL;
 	char *own = NULL;
 	sqlite3 *db = NULL;
@@ -697,12 +703,8 @@ static int run(struct command *c)
 		status = ret == -EIO || ret == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 		goto out;
 	}
-	if (preset) {
-		status = write_preset(db, c);
-		goto out;
-	}
-	if (page || c->plot) {
-		status = page ? write_page(db, c) : draw(db, c, r);
+	if (preset || page || c->plot) {
+		status = preset ? write_preset(db, c) : page ? write_page(db, c) : draw(db, c, r);
 		goto out;
 	}
 	ret = report_run(db, c->report, sql, &c->how, stdout, err, sizeof(err));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/manifest.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,15 +190,10 @@ static int read_row(struct reader *r, unsigned int line, char *text)
 		      r->nr_fields);
 		return 0;
 	}
-	if (m->nr == r->max_rows) {
-		size_t max = r->max_rows ? r->max_rows * 2 : 64;
-		struct manifest_row *more = realloc(m->rows, max * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		m->rows = more;
-		r->max_rows = max;
-	}
+	struct manifest_row *rows = grow_list(m->rows, m->nr, &r->max_rows, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	m->rows = rows;
 	row = &m->rows[m->nr++];
 	*row = (struct manifest_row){
 		.line = line, .weight = 1, .host = "", .recording = "", .reason = ""};

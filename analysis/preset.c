@@ -268,7 +268,7 @@ static int make(struct maker *m, struct text *out, char *err, size_t err_size)
 	m->preset->cpus = m->cores;
 	/* As tlbcalibrate tells it. */
 	if (strstr(m->cpu, "QEMU TCG") || !strncmp(m->cpu, "implementer 0x00 ", 17))
-		m->preset->not_for_use = "QEMU emulates this CPU (TCG): its TLB is software";
+		m->preset->not_for_use = COST_NOT_FOR_USE_TCG;
 	FILE *file = open_memstream(&text, &size);
 	if (!file || m->rc) {
 		if (file)

@@ -30,6 +30,7 @@
 #include <zstd.h>
 
 #include "analysis/json.h"
+#include "common/grow.h"
 #include "replay/container.h"
 #include "replay/map.h"
 #include "schema/format.h"
@@ -849,15 +850,12 @@ static int name_add(struct raw_file *f, int32_t tid, const char *comm, size_t si
 	if (!index)
 		return -ENOMEM;
 	if (made) {
-		if (f->nr_names == f->max_names) {
-			size_t more = f->max_names ? f->max_names * 2 : 64;
-			struct names *list = realloc(f->names, more * sizeof(*list));
+		struct names *names =
+			grow_list(f->names, f->nr_names, &f->max_names, sizeof(*names));
 
-			if (!list)
-				return -ENOMEM;
-			f->names = list;
-			f->max_names = more;
-		}
+		if (!names)
+			return -ENOMEM;
+		f->names = names;
 		*index = f->nr_names;
 		f->names[f->nr_names++] = (struct names){.born = born};
 	}

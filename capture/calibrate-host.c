@@ -11,6 +11,8 @@
 #include <cpuid.h>
 #endif
 
+#include "schema/costs.h"
+
 /* The first line of PATH that begins with KEY (or the first one, if that is NULL), behind its ':'.
  */
 static bool first_line(const char *path, const char *key, char *out, size_t size)
@@ -57,7 +59,7 @@ static bool virtual_machine(const char **emulated)
 	memcpy(name + 4, &c, 4);
 	memcpy(name + 8, &d, 4);
 	if (!strcmp(name, "TCGTCGTCGTCG"))
-		*emulated = "QEMU emulates this CPU (TCG): its TLB is software";
+		*emulated = COST_NOT_FOR_USE_TCG;
 	return true;
 }
 #else
@@ -84,7 +86,7 @@ static bool virtual_machine(const char **emulated)
 #endif
 	first_line("/proc/cpuinfo", "CPU implementer", implementer, sizeof(implementer));
 	if (!strcmp(implementer, "0x00") || (qemu && (hertz == 62500000 || hertz == 1000000000)))
-		*emulated = "QEMU emulates this CPU (TCG): its TLB is software";
+		*emulated = COST_NOT_FOR_USE_TCG;
 	return qemu;
 }
 #endif

@@ -14,6 +14,7 @@
 #endif
 
 #include "capture/marker.h"
+#include "common/grow.h"
 #include "schema/hostfacts.h"
 #include "schema/snapshot.h"
 
@@ -28,16 +29,10 @@ int fact_add(struct fact_list *list, const char *key, const char *format, ...)
 	if (vasprintf(&fact.value, format, args) < 0)
 		fact.value = NULL;
 	va_end(args);
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 32;
-		struct fact *grown = reallocarray(list->facts, capacity, sizeof(*grown));
-
-		if (grown) {
-			list->facts = grown;
-			list->capacity = capacity;
-		}
-	}
-	if (!fact.key || !fact.value || list->count == list->capacity) {
+	struct fact *facts = grow_list(list->facts, list->count, &list->capacity, sizeof(*facts));
+	if (facts)
+		list->facts = facts;
+	if (!fact.key || !fact.value || !facts) {
 		free(fact.key);
 		free(fact.value);
 		return -ENOMEM;
@@ -283,18 +278,10 @@ static int add_refused_site(struct fact_list *list, const struct plan *plan, siz
 
 int plan_facts(struct fact_list *list, const struct plan *plan, const struct plan_wish *wish)
 {
-	static const struct {
-		unsigned int profile;
-		const char *name;
-	} profiles[] = {
-		{PROFILE_MINIMAL, "minimal"}, {PROFILE_FULL, "full"}, {PROFILE_SWAP, "swap"},
-		{PROFILE_LATENCY, "latency"}};
+	const char *profile = profile_name(wish->profile);
 	size_t probed = 0, refused = 0;
-	int rc = 0;
+	int rc = profile ? fact_add(list, "profile", "%s", profile) : 0;
 
-	for (size_t i = 0; i < sizeof(profiles) / sizeof(*profiles); i++)
-		if (profiles[i].profile == wish->profile)
-			rc = fact_add(list, "profile", "%s", profiles[i].name);
 	for (size_t i = 0; i < wish->range_count && !rc; i++)
 		rc = fact_add(list, "filter", "0x%llx-0x%llx",
 			      (unsigned long long)wish->ranges[i].start,

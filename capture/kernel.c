@@ -10,6 +10,7 @@
 #include <tracefs.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "schema/catalogue.h"
 
 #define TEXT_MOST (UINT64_C(256) << 20) /* no kernel's text is that large */
@@ -92,14 +93,11 @@ static int read_symbols(struct kernel *kernel)
 			kernel->text_end = address;
 		if (!*type || type[1] != ' ' || !strchr("tTwW", *type) || strchr(type, '\t'))
 			continue;
-		if (kernel->function_count == capacity) {
-			capacity = capacity ? capacity * 2 : 65536;
-			struct kernel_symbol *grown =
-				reallocarray(kernel->functions, capacity, sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			kernel->functions = grown;
-		}
+		struct kernel_symbol *functions = grow_list(kernel->functions, kernel->function_count,
+						       &capacity, sizeof(*functions));
+		if (!functions)
+			return -ENOMEM;
+		kernel->functions = functions;
 		if (address)
 			kernel->addresses_hidden = false;
 		kernel->functions[kernel->function_count++] =

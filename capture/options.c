@@ -165,21 +165,6 @@ static bool parse_access(const char *text, struct plan_wish *wish)
 	return true;
 }
 
-static bool parse_profile(const char *text, struct plan_wish *wish)
-{
-	if (!strcmp(text, "minimal"))
-		wish->profile = PROFILE_MINIMAL;
-	else if (!strcmp(text, "full"))
-		wish->profile = PROFILE_FULL;
-	else if (!strcmp(text, "swap"))
-		wish->profile = PROFILE_SWAP;
-	else if (!strcmp(text, "latency"))
-		wish->profile = PROFILE_LATENCY;
-	else
-		return false;
-	return true;
-}
-
 enum {
 	LIST = 256,
 	CHECK,
@@ -240,9 +225,11 @@ static int take_option(int option, const char *argument, struct options *options
 		options->limit_count++;
 		return -1;
 	case PROFILE:
-		return parse_profile(argument, &options->wish)
+		options->wish.profile = profile_find(argument);
+		return options->wish.profile
 			       ? -1
-			       : usage_error("--profile is minimal, full, swap or latency, not ", argument);
+			       : usage_error("--profile is minimal, full, swap or latency, not ",
+					     argument);
 	case PID:
 		return parse_pids(argument, options)
 			       ? -1

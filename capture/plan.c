@@ -8,6 +8,7 @@
  * and some rows need no entry probe at all.
  */
 #include "capture/plan.h"
+#include "common/grow.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -60,15 +61,12 @@ void plan_set_reason(struct plan_event *event, const char *format, ...)
 static struct plan_event *add_event(struct plan *plan, const struct catalogue_row *row,
 				    const char *system, const char *name)
 {
-	if (plan->count == plan->capacity) {
-		size_t capacity = plan->capacity ? plan->capacity * 2 : 64;
-		struct plan_event *grown = reallocarray(plan->events, capacity, sizeof(*grown));
+	struct plan_event *events =
+		grow_list(plan->events, plan->count, &plan->capacity, sizeof(*events));
 
-		if (!grown)
-			return NULL;
-		plan->events = grown;
-		plan->capacity = capacity;
-	}
+	if (!events)
+		return NULL;
+	plan->events = events;
 	struct plan_event *event = &plan->events[plan->count++];
 	*event = (struct plan_event){.row = row};
 	snprintf(event->system, sizeof(event->system), "%s", system);

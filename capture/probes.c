@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/probes.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,15 +181,10 @@ static int read_counts(char *profile, char *events, struct probe_count **counts,
 		    sscanf(event, "%*[^:]:%63[^/]/%63s", one.system, one.name) != 2 ||
 		    strcmp(name, one.name))
 			return -EAGAIN;
-		if (*count == capacity) {
-			capacity = capacity ? capacity * 2 : 128;
-			struct probe_count *grown =
-				reallocarray(*counts, capacity, sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			*counts = grown;
-		}
+		struct probe_count *all = grow_list(*counts, *count, &capacity, sizeof(*all));
+		if (!all)
+			return -ENOMEM;
+		*counts = all;
 		one.hits = hits;
 		one.misses = misses;
 		(*counts)[(*count)++] = one;

@@ -11,6 +11,7 @@
  * (that mm is its next one), then, once it has taken it, by faults of its own.
  */
 #include "capture/shift.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <search.h>
@@ -88,16 +89,12 @@ void shift_free(struct shift *shift)
 
 int shift_note(struct shift *shift, const struct shift_note *note)
 {
-	if (shift->count == shift->capacity) {
-		size_t capacity = shift->capacity ? shift->capacity * 2 : 4096;
-		struct shift_note *grown =
-			reallocarray(shift->notes, capacity, sizeof(*shift->notes));
+	struct shift_note *notes =
+		grow_list(shift->notes, shift->count, &shift->capacity, sizeof(*notes));
 
-		if (!grown)
-			return -ENOMEM;
-		shift->notes = grown;
-		shift->capacity = capacity;
-	}
+	if (!notes)
+		return -ENOMEM;
+	shift->notes = notes;
 	shift->notes[shift->count++] = *note;
 	return 0;
 }
@@ -142,17 +139,13 @@ static void move(struct shift *shift, struct changes *changes, struct state *sta
 	if (state->family == family)
 		return;
 	state->family = family;
-	if (changes->count == changes->capacity) {
-		size_t capacity = changes->capacity ? changes->capacity * 2 : 256;
-		struct change *grown = reallocarray(changes->all, capacity, sizeof(*grown));
-
-		if (!grown) {
-			shift->failed = true;
-			return;
-		}
-		changes->all = grown;
-		changes->capacity = capacity;
+	struct change *all =
+		grow_list(changes->all, changes->count, &changes->capacity, sizeof(*all));
+	if (!all) {
+		shift->failed = true;
+		return;
 	}
+	changes->all = all;
 	changes->all[changes->count] = (struct change){state->key, time_ns, changes->count, family};
 	changes->count++;
 }

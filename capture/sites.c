@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "capture/flow.h"
+#include "common/grow.h"
 
 #define FUNCTION_MOST 16384 /* instructions */
 
@@ -116,16 +117,12 @@ int sites_scan(const struct kernel *kernel, const void *text, size_t size, uint6
 		if (whole)
 			site.reg = SITE_NO_REGISTER;
 		find_twin(kernel, words, size / sizeof(*words), address, i, &site);
-		if (list->count == capacity) {
-			capacity = capacity ? capacity * 2 : 64;
-			struct site *grown = reallocarray(list->sites, capacity, sizeof(*grown));
-
-			if (!grown) {
-				sites_free(list);
-				return -ENOMEM;
-			}
-			list->sites = grown;
+		struct site *sites = grow_list(list->sites, list->count, &capacity, sizeof(*sites));
+		if (!sites) {
+			sites_free(list);
+			return -ENOMEM;
 		}
+		list->sites = sites;
 		list->sites[list->count++] = site;
 	}
 	return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/targets.h"
+#include "common/grow.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -44,15 +45,10 @@ int tid_set_add(struct tid_set *set, pid_t tid)
 
 	if (at < set->count && set->tids[at] == tid)
 		return 0;
-	if (set->count == set->capacity) {
-		size_t capacity = set->capacity ? set->capacity * 2 : 64;
-		pid_t *grown = reallocarray(set->tids, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		set->tids = grown;
-		set->capacity = capacity;
-	}
+	pid_t *tids = grow_list(set->tids, set->count, &set->capacity, sizeof(*tids));
+	if (!tids)
+		return -ENOMEM;
+	set->tids = tids;
 	memmove(set->tids + at + 1, set->tids + at, (set->count - at) * sizeof(*set->tids));
 	set->tids[at] = tid;
 	set->count++;

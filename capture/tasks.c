@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "capture/marker.h"
+#include "common/grow.h"
 
 #define FLAG_KTHREAD 0x00200000u /* PF_KTHREAD of include/linux/sched.h */
 #define INIT_PID_NS  4026531836u /* PROC_PID_INIT_INO of include/linux/proc_ns.h */
@@ -46,21 +47,6 @@ bool tasks_pids_are_global(void)
 	struct stat st;
 
 	return stat("/proc/self/ns/pid", &st) || st.st_ino == INIT_PID_NS;
-}
-
-/* Makes room for one more element. Returns 0 or -ENOMEM. */
-static int reserve(void **array, size_t *capacity, size_t count, size_t size)
-{
-	if (count < *capacity)
-		return 0;
-	size_t wanted = *capacity ? *capacity * 2 : 256;
-	void *grown = reallocarray(*array, wanted, size);
-
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*capacity = wanted;
-	return 0;
 }
 
 /* A directory entry's name as a pid, 0 if it is none. */
@@ -141,18 +127,25 @@ static int read_process(struct task_list *list, struct process_list *processes, 
 			process.parent = parent;
 			process.user = has_mm;
 		}
-		rc = reserve((void **)&list->tasks, &list->capacity, list->count, sizeof(task));
-		if (!rc)
+		struct snapshot_task *tasks =
+			grow_list(list->tasks, list->count, &list->capacity, sizeof(*tasks));
+		rc = tasks ? 0 : -ENOMEM;
+		if (tasks) {
+			list->tasks = tasks;
 			list->tasks[list->count++] = task;
+		}
 	}
 	closedir(dir);
 	process.end = list->count;
-	if (!rc && process.end > process.first)
-		rc = reserve((void **)&processes->all, &processes->capacity, processes->count,
-			     sizeof(process));
-	if (!rc && process.end > process.first)
-		processes->all[processes->count++] = process;
-	return rc;
+	if (rc || process.end == process.first)
+		return rc;
+	struct process *all =
+		grow_list(processes->all, processes->count, &processes->capacity, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	processes->all = all;
+	processes->all[processes->count++] = process;
+	return 0;
 }
 
 static int by_tgid(const void *key, const void *element)

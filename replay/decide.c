@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/grow.h"
 #include "replay/common.h"
 #include "replay/exposure.h"
 #include "replay/leave.h"
@@ -514,26 +515,22 @@ static __attribute__((noinline)) void take_effect(struct engine *e, struct put_o
 static __attribute__((noinline)) void put_off(struct engine *e, uint64_t who, const struct tlb_event *event,
 		    const struct policy_action *act)
 {
-	if (e->nr_put_off == e->max_put_off) {
-		uint32_t more = e->max_put_off ? e->max_put_off * 2 : 64;
-		struct put_off *list = reallocarray(e->put_off, more, sizeof(*list));
+	struct put_off *list = grow_list(e->put_off, e->nr_put_off, &e->max_put_off, sizeof(*list));
 
-		if (!list) {
-			e->failed = true;
-			return;
-		}
-		e->put_off = list;
-		e->max_put_off = more;
+	if (!list) {
+		e->failed = true;
+		return;
 	}
+	e->put_off = list;
 	e->put_off[e->nr_put_off++] = (struct put_off){*event, *act, who};
 }
 
 /* What has waited for longest goes on, so that a recording without its end does not fill the memory. */
 static __attribute__((noinline)) void make_room(struct engine *e, uint64_t time_ns)
 {
-	uint32_t half = e->nr_put_off / 2;
+	size_t half = e->nr_put_off / 2;
 
-	for (uint32_t i = 0; i < half; i++)
+	for (size_t i = 0; i < half; i++)
 		take_effect(e, &e->put_off[i], time_ns);
 	e->nr_put_off -= half;
 	memmove(e->put_off, e->put_off + half, e->nr_put_off * sizeof(*e->put_off));
@@ -541,9 +538,9 @@ static __attribute__((noinline)) void make_room(struct engine *e, uint64_t time_
 
 void decide_batch_end(struct engine *e, const struct tlb_event *event)
 {
-	uint32_t kept = 0;
+	size_t kept = 0;
 
-	for (uint32_t i = 0; i < e->nr_put_off; i++) {
+	for (size_t i = 0; i < e->nr_put_off; i++) {
 		struct put_off p = e->put_off[i];
 
 		if (p.event.tid == event->tid)

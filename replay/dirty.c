@@ -48,6 +48,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "replay/map.h"
 
 /* Lengths of stays: by powers of two, each in eight parts. */
@@ -191,15 +192,10 @@ static struct mm *make_mm(struct dirty *d, uint32_t number)
 
 	if (mm || d->failed)
 		return mm;
-	if (d->nr_mms == d->max_mms) {
-		size_t more = d->max_mms ? d->max_mms * 2 : 64;
-		struct mm **mms = realloc(d->mms, more * sizeof(*mms));
-
-		if (!mms)
-			goto failed;
-		d->mms = mms;
-		d->max_mms = more;
-	}
+	struct mm **mms = grow_list(d->mms, d->nr_mms, &d->max_mms, sizeof(*mms));
+	if (!mms)
+		goto failed;
+	d->mms = mms;
 	mm = calloc(1, sizeof(*mm));
 	at = mm ? map_put(&d->by_mm, number, NULL) : NULL;
 	if (!at) {

@@ -221,7 +221,7 @@ struct engine {
 	/* policies that leave something at it; till their tick; till their batch ends */
 	uint64_t leaving, leaving_later, leaving_batched;
 	struct put_off *put_off; /* in the order in which it came */
-	uint32_t nr_put_off, max_put_off;
+	size_t nr_put_off, max_put_off;
 	/* Policies that flush everywhere, here, or all of the mm everywhere, as the decision ends.
 	 */
 	uint64_t covering, covering_here, flushing;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "schema/format.h"
 
 #define TEXT_BLOCK     (256 * 1024)
@@ -155,15 +156,10 @@ void formats_add(struct formats *f, struct reader *r, const char *system, uint64
 		reader_skip(r, size, "an event format");
 		return;
 	}
-	if (f->nr == f->allocated) {
-		size_t n = f->allocated ? f->allocated * 2 : 256;
-		void *list = reallocarray(f->list, n, sizeof(*f->list));
-
-		if (!list)
-			goto nomem;
-		f->list = list;
-		f->allocated = n;
-	}
+	void *list = grow_list(f->list, f->nr, &f->allocated, sizeof(*f->list));
+	if (!list)
+		goto nomem;
+	f->list = list;
 	text = text_alloc(f, size);
 	if (!text)
 		goto nomem;

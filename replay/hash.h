@@ -24,43 +24,49 @@ struct hash {
 
 #define HASH_START ((struct hash){.first = {1, 2, 3, 4}})
 
+/* The same in two halves, and no arrays, which gcc would keep in memory. */
+typedef uint64_t hash_half __attribute__((vector_size(16)));
+struct hash_sums {
+	hash_half first_a, first_b, second_a, second_b;
+};
+
+/* Takes 32 bytes. */
+static inline void hash_block(struct hash_sums *s, const unsigned char *p)
+{
+	hash_half a, b;
+
+	memcpy(&a, p, sizeof(a));
+	memcpy(&b, p + sizeof(a), sizeof(b));
+	s->first_a += a;
+	s->first_b += b;
+	s->second_a += s->first_a;
+	s->second_b += s->first_b;
+}
+
 /*
  * Continues H. Pieces are multiples of 32 bytes, or their ends are where the data has some of its
  * own (its end, a chunk's): how much is read at a time does not matter then.
  */
 static inline void hash_add(struct hash *h, const void *data, size_t size)
 {
-	/* No arrays: gcc would keep them in memory. */
-	typedef uint64_t lanes __attribute__((vector_size(16)));
-	lanes first_a, first_b, second_a, second_b, a, b;
 	const unsigned char *p = data;
 	unsigned char last[32] = {0};
+	struct hash_sums s;
 
-	memcpy(&first_a, h->first, sizeof(a));
-	memcpy(&first_b, h->first + 2, sizeof(b));
-	memcpy(&second_a, h->second, sizeof(a));
-	memcpy(&second_b, h->second + 2, sizeof(b));
-	for (size_t n = size / sizeof(last); n; n--, p += sizeof(last)) {
-		memcpy(&a, p, sizeof(a));
-		memcpy(&b, p + sizeof(a), sizeof(b));
-		first_a += a;
-		first_b += b;
-		second_a += first_a;
-		second_b += first_b;
-	}
+	memcpy(&s.first_a, h->first, sizeof(s.first_a));
+	memcpy(&s.first_b, h->first + 2, sizeof(s.first_b));
+	memcpy(&s.second_a, h->second, sizeof(s.second_a));
+	memcpy(&s.second_b, h->second + 2, sizeof(s.second_b));
+	for (size_t n = size / sizeof(last); n; n--, p += sizeof(last))
+		hash_block(&s, p);
 	if (size % sizeof(last)) {
 		memcpy(last, p, size % sizeof(last));
-		memcpy(&a, last, sizeof(a));
-		memcpy(&b, last + sizeof(a), sizeof(b));
-		first_a += a;
-		first_b += b;
-		second_a += first_a;
-		second_b += first_b;
+		hash_block(&s, last);
 	}
-	memcpy(h->first, &first_a, sizeof(a));
-	memcpy(h->first + 2, &first_b, sizeof(b));
-	memcpy(h->second, &second_a, sizeof(a));
-	memcpy(h->second + 2, &second_b, sizeof(b));
+	memcpy(h->first, &s.first_a, sizeof(s.first_a));
+	memcpy(h->first + 2, &s.first_b, sizeof(s.first_b));
+	memcpy(h->second, &s.second_a, sizeof(s.second_a));
+	memcpy(h->second + 2, &s.second_b, sizeof(s.second_b));
 	h->size += size;
 }
 

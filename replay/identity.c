@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "schema/terms.h"
 
 void identity_free(struct identity *id)
@@ -19,17 +20,14 @@ void identity_free(struct identity *id)
 	*id = (struct identity){0};
 }
 
-/* Room for one more element of an array of pointers. */
-static int make_room(void ***array, size_t nr, size_t *max)
+/* Room for one more address space. */
+static int make_room(struct identity *id)
 {
-	if (nr < *max)
-		return 0;
-	size_t more = *max ? *max * 2 : 256;
-	void **bigger = realloc(*array, more * sizeof(**array));
-	if (!bigger)
+	struct mm **mms = grow_list(id->mms, id->nr_mms, &id->max_mms, sizeof(*mms));
+
+	if (!mms)
 		return -1;
-	*array = bigger;
-	*max = more;
+	id->mms = mms;
 	return 0;
 }
 
@@ -53,7 +51,10 @@ struct task *task_get(struct identity *id, int32_t tid)
 	if (!made)
 		return id->tasks[*at - 1];
 	struct task *task = malloc(sizeof(*task));
-	if (!task || make_room((void ***)&id->tasks, id->nr_tasks, &id->max_tasks)) {
+	struct task **tasks = grow_list(id->tasks, id->nr_tasks, &id->max_tasks, sizeof(*tasks));
+	if (tasks)
+		id->tasks = tasks;
+	if (!task || !tasks) {
 		free(task);
 		map_remove(&id->by_tid, (uint32_t)tid);
 		return NULL;
@@ -78,12 +79,12 @@ uint32_t mm_new(struct identity *id, enum mm_origin origin, uint64_t pointer,
 	struct mm *mm;
 
 	if (!id->nr_mms) {
-		if (make_room((void ***)&id->mms, 0, &id->max_mms))
+		if (make_room(id))
 			return 0;
 		id->mms[id->nr_mms++] = NULL; /* there is no mm 0 */
 	}
 	mm = calloc(1, sizeof(*mm));
-	if (!mm || make_room((void ***)&id->mms, id->nr_mms, &id->max_mms)) {
+	if (!mm || make_room(id)) {
 		free(mm);
 		return 0;
 	}

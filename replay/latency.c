@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "replay/map.h"
 
 enum {
@@ -37,7 +38,6 @@ struct busy {
 	uint64_t key;
 	uint32_t cpu; /* where the outermost began */
 	uint32_t nr;
-	uint32_t next_free;
 	struct open_call calls[CALL_OPEN];
 };
 
@@ -48,29 +48,27 @@ struct cell {
 
 /* The CPUs that an address space has run on. */
 struct cpus {
-	uint64_t *bits; /* NULL: free */
+	uint64_t *bits; /* NULL: none yet, or the address space has ended */
 	uint32_t nr;
-	uint32_t next_free;
 };
 
 struct latency {
 	unsigned int nr_cpus, words;
 	uint64_t timed;               /* roles of which both ends are recorded */
 	bool sees_flushes;
-	uint64_t under_way, begins;
+	uint64_t begins;
 	uint64_t left_out[NR_LATENCY_LEFT_OUT];
 	struct map by_task; /* -> index into busy + 1 */
-	struct busy *busy;
-	uint32_t nr_busy, max_busy, free_busy; /* free_busy: index + 1; 0: none */
+	struct busy *busy;  /* NR_BUSY calls are under way */
+	size_t nr_busy, max_busy;
 	uint32_t *lost;   /* by CPU: how often events were */
 	uint32_t *loaded; /* by CPU: mm that the last load was about */
-	struct map by_mm; /* -> index into cpus + 1 */
-	struct cpus *cpus;
-	uint32_t nr_mms, max_mms, free_mm;
+	struct cpus *cpus; /* by mm */
+	size_t nr_mms, max_mms;
 	/* Cells are made when they are first needed; 0: not there, else index + 1. */
 	uint16_t index[NR_LATENCY_CALLS][NR_LATENCY_FLUSHES][STEPS][STEPS];
 	struct cell *cells;
-	uint32_t nr_cells, max_cells;
+	size_t nr_cells, max_cells;
 };
 
 static const char *const call_names[NR_LATENCY_CALLS] = {
@@ -141,12 +139,11 @@ void latency_free(struct latency *l)
 {
 	if (!l)
 		return;
-	for (uint32_t i = 0; i < l->nr_cells; i++)
+	for (size_t i = 0; i < l->nr_cells; i++)
 		free(l->cells[i].buckets);
-	for (uint32_t i = 0; i < l->nr_mms; i++)
+	for (size_t i = 0; i < l->nr_mms; i++)
 		free(l->cpus[i].bits);
 	map_free(&l->by_task);
-	map_free(&l->by_mm);
 	free(l->busy);
 	free(l->cpus);
 	free(l->cells);
@@ -155,67 +152,33 @@ void latency_free(struct latency *l)
 	free(l);
 }
 
-/* Room for one more of SIZE bytes in LIST of NR. NULL: no memory. */
-static void *one_more(void *list, uint32_t nr, uint32_t *max, size_t size)
-{
-	uint32_t more = *max ? *max * 2 : 64;
-
-	if (nr < *max)
-		return list;
-	list = reallocarray(list, more, size);
-	if (list)
-		*max = more;
-	return list;
-}
-
 /* ---- where an address space has run ---- */
 
 static void mm_ended(struct latency *l, uint32_t mm)
 {
-	uint32_t *at = map_get(&l->by_mm, mm);
-
-	if (!at)
+	if (mm >= l->nr_mms)
 		return;
-	struct cpus *cpus = &l->cpus[*at - 1];
-	free(cpus->bits);
-	cpus->bits = NULL;
-	cpus->next_free = l->free_mm;
-	l->free_mm = *at;
-	map_remove(&l->by_mm, mm);
+	free(l->cpus[mm].bits);
+	l->cpus[mm] = (struct cpus){0};
 }
 
 static int mm_ran(struct latency *l, uint32_t mm, uint32_t cpu)
 {
-	bool made;
-	uint32_t *at = map_put(&l->by_mm, mm, &made);
-
-	if (!at)
-		return -ENOMEM;
-	if (made) {
-		uint32_t i = l->free_mm;
-
-		if (i) {
-			l->free_mm = l->cpus[i - 1].next_free;
-		} else {
-			struct cpus *cpus = one_more(l->cpus, l->nr_mms, &l->max_mms, sizeof(*cpus));
-
-			if (!cpus) {
-				map_remove(&l->by_mm, mm);
-				return -ENOMEM;
-			}
-			l->cpus = cpus;
-			i = ++l->nr_mms;
-		}
-		*at = i;
-		l->cpus[i - 1] = (struct cpus){.bits = calloc(l->words, sizeof(uint64_t))};
-		if (!l->cpus[i - 1].bits) {
-			mm_ended(l, mm);
-			return -ENOMEM;
-		}
-	}
-	struct cpus *cpus = &l->cpus[*at - 1];
 	uint64_t bit = UINT64_C(1) << cpu % 64;
 
+	while (mm >= l->nr_mms) {
+		struct cpus *list = grow_list(l->cpus, l->nr_mms, &l->max_mms, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		l->cpus = list;
+		l->cpus[l->nr_mms++] = (struct cpus){0};
+	}
+	struct cpus *cpus = &l->cpus[mm];
+	if (!cpus->bits)
+		cpus->bits = calloc(l->words, sizeof(uint64_t));
+	if (!cpus->bits)
+		return -ENOMEM;
 	cpus->nr += !(cpus->bits[cpu / 64] & bit);
 	cpus->bits[cpu / 64] |= bit;
 	return 0;
@@ -296,7 +259,7 @@ static struct cell *cell_of(struct latency *l, unsigned int call, unsigned int f
 
 	if (*at)
 		return &l->cells[*at - 1];
-	struct cell *cells = one_more(l->cells, l->nr_cells, &l->max_cells, sizeof(*cells));
+	struct cell *cells = grow_list(l->cells, l->nr_cells, &l->max_cells, sizeof(*cells));
 	if (!cells)
 		return NULL;
 	l->cells = cells;
@@ -320,13 +283,12 @@ static struct cell *cell_of(struct latency *l, unsigned int call, unsigned int f
 static int count(struct latency *l, const struct open_call *call, unsigned int kind, uint64_t ns,
 		 uint32_t mm)
 {
-	uint32_t *at = mm ? map_get(&l->by_mm, mm) : NULL;
 	unsigned int flush = !l->sees_flushes                       ? LATENCY_UNSEEN
 			     : call->seen & 1 << LATENCY_BROADCAST ? LATENCY_BROADCAST
 			     : call->seen & 1 << LATENCY_MASK      ? LATENCY_MASK
 			     : call->seen & 1 << LATENCY_LOCAL     ? LATENCY_LOCAL
 								   : LATENCY_NONE;
-	struct cell *cell = cell_of(l, kind, flush, at ? l->cpus[*at - 1].nr : 0,
+	struct cell *cell = cell_of(l, kind, flush, mm < l->nr_mms ? l->cpus[mm].nr : 0,
 				    call->others + (l->begins - call->begins));
 
 	if (!cell)
@@ -365,36 +327,26 @@ static struct busy *make_busy(struct latency *l, const struct raw_event *raw)
 
 	if (!at || !made)
 		return at ? &l->busy[*at - 1] : NULL;
-	uint32_t i = l->free_busy;
-	if (i) {
-		l->free_busy = l->busy[i - 1].next_free;
-	} else {
-		struct busy *busy = one_more(l->busy, l->nr_busy, &l->max_busy, sizeof(*busy));
-
-		if (!busy) {
-			map_remove(&l->by_task, task_key(raw));
-			return NULL;
-		}
-		l->busy = busy;
-		i = ++l->nr_busy;
+	struct busy *busy = grow_list(l->busy, l->nr_busy, &l->max_busy, sizeof(*busy));
+	if (!busy) {
+		map_remove(&l->by_task, task_key(raw));
+		return NULL;
 	}
-	*at = i;
-	struct busy *b = &l->busy[i - 1];
+	l->busy = busy;
+	struct busy *b = &l->busy[l->nr_busy++];
 	*b = (struct busy){.key = task_key(raw), .cpu = raw->cpu};
-	l->under_way++;
+	*at = (uint32_t)l->nr_busy;
 	l->begins++;
 	return b;
 }
 
+/* The last one takes the place of B. */
 static void free_busy(struct latency *l, struct busy *b)
 {
-	uint32_t i = (uint32_t)(b - l->busy);
-
 	map_remove(&l->by_task, b->key);
-	b->nr = 0;
-	b->next_free = l->free_busy;
-	l->free_busy = i + 1;
-	l->under_way--;
+	*b = l->busy[--l->nr_busy];
+	if (b != &l->busy[l->nr_busy])
+		*map_get(&l->by_task, b->key) = (uint32_t)(b - l->busy) + 1;
 }
 
 /* Call number FIRST of B and those inside it will not be seen to return. */
@@ -431,7 +383,7 @@ static int call_begins(struct latency *l, const struct raw_event *raw, unsigned 
 		b->calls[i].probes++;
 	b->calls[b->nr++] = (struct open_call){
 		.begun_ns = raw->time_ns,
-		.others = l->under_way - 1,
+		.others = l->nr_busy - 1,
 		.begins = l->begins,
 		.lost = l->lost[raw->cpu],
 		.call = (uint8_t)call,
@@ -474,21 +426,15 @@ static int call_returns(struct latency *l, const struct raw_event *raw, unsigned
 	return ret;
 }
 
-/* The flush that an event inside a call shows; NR_LATENCY_FLUSHES: none of this task's. */
+/* The flush that an event inside a call shows; NR_LATENCY_FLUSHES: none that the call asked for. */
 static unsigned int flush_seen(const struct raw_event *raw)
 {
 	if (raw->plan->role == ROLE_TLBI)
 		return raw->plan->op.broadcast ? LATENCY_BROADCAST : LATENCY_LOCAL;
-	/* include/linux/mm_types.h, enum tlb_flush_reason: the others are not the caller's own. */
-	switch (HAS(raw, REASON) ? GET(raw, REASON) : 0) {
-	case 2: /* local shootdown */
-	case 3: /* local mm shootdown */
-		return LATENCY_LOCAL;
-	case 4: /* remote ipi send */
-		return LATENCY_MASK;
-	default:
+	if (!HAS(raw, REASON) || !tlb_flush_reason_own(GET(raw, REASON)))
 		return NR_LATENCY_FLUSHES;
-	}
+	return tlb_flush_reason_scope(GET(raw, REASON)) == SCOPE_MASK ? LATENCY_MASK
+								      : LATENCY_LOCAL;
 }
 
 int latency_raw(struct latency *l, const struct raw_event *raw, uint32_t mm)
@@ -523,7 +469,7 @@ int latency_raw(struct latency *l, const struct raw_event *raw, uint32_t mm)
 
 void latency_end(struct latency *l)
 {
-	for (uint32_t i = 0; i < l->nr_busy; i++)
+	for (size_t i = 0; i < l->nr_busy; i++)
 		give_up(l, &l->busy[i], 0);
 }
 

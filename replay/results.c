@@ -29,18 +29,10 @@ static const char schema_sql[] =
 	;
 
 /*
- * The indexes at the schema's end, in its order: made once all rows are there, which is cheaper than to
- * keep them up to date with each.
+ * The end of the schema, from this mark on, is made once all rows are there: cheaper than to keep
+ * those indexes up to date with each.
  */
-static const char drop_late_sql[] =
-	"DROP INDEX pages_trace; DROP INDEX heat_trace; DROP INDEX latency_buckets_trace;"
-	"DROP INDEX stale_pages_policy; DROP INDEX exposure_rows_policy";
-static const char make_late_sql[] =
-	"CREATE INDEX pages_trace ON pages(trace);"
-	"CREATE INDEX heat_trace ON heat(trace);"
-	"CREATE INDEX latency_buckets_trace ON latency_buckets(trace);"
-	"CREATE INDEX stale_pages_policy ON stale_pages(policy);"
-	"CREATE INDEX exposure_rows_policy ON exposure_rows(policy)";
+static const char late_mark[] = "\n-- late: ";
 
 struct results {
 	sqlite3 *db;
@@ -65,6 +57,14 @@ static void note_error(struct results *r)
 	snprintf(r->error_text, sizeof(r->error_text), "%s", sqlite3_errmsg(r->db));
 }
 
+static void note_no_memory(struct results *r)
+{
+	if (r->error)
+		return;
+	r->error = SQLITE_NOMEM;
+	snprintf(r->error_text, sizeof(r->error_text), "out of memory");
+}
+
 static int fail(struct results *r, struct results_error *err)
 {
 	note_error(r);
@@ -77,6 +77,18 @@ static void run(struct results *r, const char *sql)
 {
 	if (!r->error && sqlite3_exec(r->db, sql, NULL, NULL, NULL) != SQLITE_OK)
 		note_error(r);
+}
+
+/* The schema, but for its end. */
+static void make_tables(struct results *r)
+{
+	char *sql = strndup(schema_sql, (size_t)(strstr(schema_sql, late_mark) - schema_sql));
+
+	if (sql)
+		run(r, sql);
+	else
+		note_no_memory(r);
+	free(sql);
 }
 
 /*
@@ -246,8 +258,7 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 	if (fresh) {
 		run(r,
 		    "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF;");
-		run(r, schema_sql);
-		run(r, drop_late_sql);
+		make_tables(r);
 		run(r,
 		    "INSERT INTO meta SELECT 'schema', user_version FROM pragma_user_version "
 		    "UNION ALL SELECT 'tlbreplay', '" TLBREPLAY_VERSION "'");
@@ -270,7 +281,7 @@ int results_commit(struct results *r, struct results_error *err)
 {
 	run(r, "COMMIT");
 	if (!r->append)
-		run(r, make_late_sql);
+		run(r, strstr(schema_sql, late_mark));
 	if (r->error)
 		return fail(r, err);
 	if (r->append)
@@ -543,10 +554,8 @@ static void write_heat(struct job *j)
 	struct heat_cell *cells = heat_cells(j->in->heat, &nr);
 	uint64_t bytes, width_ns;
 
-	if (!cells && !j->r->error) {
-		j->r->error = SQLITE_NOMEM;
-		snprintf(j->r->error_text, sizeof(j->r->error_text), "out of memory");
-	}
+	if (!cells)
+		note_no_memory(j->r);
 	heat_size(j->in->heat, &bytes, &width_ns);
 	put(j->r, grid, "iii", j->trace, (int64_t)bytes, (int64_t)width_ns);
 	for (size_t i = 0; i < nr; i++)
@@ -575,10 +584,8 @@ static void write_latency(struct job *j)
 		struct latency_bucket *list = latency_group(l, i, &g, &nr);
 		const char *call = latency_call_name(g.call), *flush = latency_flush_name(g.flush);
 
-		if (!list && !j->r->error) {
-			j->r->error = SQLITE_NOMEM;
-			snprintf(j->r->error_text, sizeof(j->r->error_text), "out of memory");
-		}
+		if (!list)
+			note_no_memory(j->r);
 		put(j->r, stmt, "issiiiiiiiii", j->trace, call, flush, (int64_t)g.cpus,
 		    (int64_t)g.cpus_to, (int64_t)g.concurrent, (int64_t)g.concurrent_to,
 		    (int64_t)g.calls, (int64_t)g.probes, (int64_t)g.min_ns, (int64_t)g.max_ns,
@@ -1483,10 +1490,8 @@ int results_trace(struct results *r, const struct results_input *input, struct r
 			.kernel_policy = interpret_kernel_policy(input->interpreter)};
 
 	drop_statements(r);
-	if (r->full && !r->error) {
-		r->error = SQLITE_NOMEM;
-		snprintf(r->error_text, sizeof(r->error_text), "out of memory");
-	}
+	if (r->full)
+		note_no_memory(r);
 	/*
 	 * Until now nothing but temporary rows was written. A transaction that has read could not
 	 * become one that writes while another replay is about to commit: this one waits for it.

@@ -3,7 +3,7 @@
  *	           .-> policies, some of them ----.
  *	read -> interpret -> policies, others ----+-> results
  *	           |-> heat ----------------------|
- *	        latency --------------------------|
+ *	           |-> latency -------------------|
  *	           '-> swap ----------------------'
  *
  * Each group of policies has an engine of its own. What engines share (which pages there are, who
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/grow.h"
 #include "common/msg.h"
 #include "replay/fabric.h"
 #include "replay/latency.h"
@@ -164,24 +165,11 @@ static void sink_dirty_mm(void *context, const struct dirty_mm *mm)
 
 /* ---- interpreted events on their way into a batch ---- */
 
-/* Room for one more of SIZE bytes in LIST; NULL: no memory. */
-static void *one_more(void *list, size_t nr, size_t *max, size_t size)
-{
-	size_t more = *max ? *max * 2 : 256;
-
-	if (nr < *max)
-		return list;
-	list = reallocarray(list, more, size);
-	if (list)
-		*max = more;
-	return list;
-}
-
 static void sink_event(void *context, const struct tlb_event *event)
 {
 	struct stages *s = context;
 	struct batch *b = s->now;
-	struct tlb_event *events = one_more(b->events, b->nr, &b->max, sizeof(*events));
+	struct tlb_event *events = grow_list(b->events, b->nr, &b->max, sizeof(*events));
 
 	if (!events) {
 		s->failed = true;
@@ -197,7 +185,7 @@ static void sink_mm_done(void *context, const struct mm_identity *mm)
 {
 	struct stages *s = context;
 	struct batch *b = s->now;
-	struct ended_mm *ended = one_more(b->ended, b->nr_ended, &b->max_ended, sizeof(*ended));
+	struct ended_mm *ended = grow_list(b->ended, b->nr_ended, &b->max_ended, sizeof(*ended));
 
 	if (!ended) {
 		s->failed = true;

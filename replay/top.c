@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/top.h"
+#include "common/grow.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -24,15 +25,10 @@ static struct top_sum *sum_of(struct top *t, uint32_t mm)
 {
 	if (t->nr_sums && t->sums[t->nr_sums - 1].mm == mm)
 		return &t->sums[t->nr_sums - 1];
-	if (t->nr_sums == t->room_sums) {
-		size_t room = t->room_sums ? t->room_sums * 2 : 64;
-		struct top_sum *more = realloc(t->sums, room * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		t->sums = more;
-		t->room_sums = room;
-	}
+	struct top_sum *sums = grow_list(t->sums, t->nr_sums, &t->room_sums, sizeof(*sums));
+	if (!sums)
+		return NULL;
+	t->sums = sums;
 	t->sums[t->nr_sums] = (struct top_sum){.mm = mm};
 	return &t->sums[t->nr_sums++];
 }
@@ -64,15 +60,10 @@ int top_add(struct top *t, const struct top_row *row)
 			sift_down(t, 0, row);
 		return 0;
 	}
-	if (t->nr == t->room) {
-		size_t room = t->room ? t->room * 2 : 256;
-		struct top_row *more = realloc(t->rows, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		t->rows = more;
-		t->room = room;
-	}
+	struct top_row *rows = grow_list(t->rows, t->nr, &t->room, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	t->rows = rows;
 	for (i = t->nr++; i && before(&t->rows[(i - 1) / 2], row); i = (i - 1) / 2)
 		t->rows[i] = t->rows[(i - 1) / 2];
 	t->rows[i] = *row;

@@ -5,8 +5,8 @@
  * Every (CPU, buffer) pair is a lane: a cursor that stands at the lane's next event. The lanes play
  * for the turn in a tree of losers (Knuth 5.4.1): a node keeps the loser of the match that was
  * played there, the winner of all is outside. When a lane has given out its event, the next one
- * plays its way up. No step of that is a branch that the CPU could guess wrong. Ties go to the
- *lower lane, and lanes are in the order of (cpu, buffer): the promised order.
+ * plays its way up. No step of that is a branch that the CPU could guess wrong. Ties go to the lower
+ * lane, and lanes are in the order of (cpu, buffer): the promised order.
  *
  *	pages -> cursor --.
  *	pages -> cursor --+-> tree of losers -> run of one lane's records -> batch
@@ -14,9 +14,9 @@
  *
  * Events of a CPU come in bursts: a fault is five events within a microsecond. So the lane whose
  * turn it is gives out whatever comes before the second one's event, in one short loop over the
- * records as they lie in the page, and only then is anything played. Where the CPUs' events
- *alternate (of many CPUs that are all busy) the end of such a loop would be guessed wrong again and
- *again and nothing be won; as long as that is so, one event at a time is given out.
+ * records as they lie in the page, and only then is anything played. Where the CPUs' events alternate
+ * (of many CPUs that are all busy) the end of such a loop would be guessed wrong again and again and
+ * nothing be won; as long as that is so, one event at a time is given out.
  *
  * Events are given out in batches. They point into blocks of the file; a block that a cursor has
  * left goes with the batch that has its last events, and is filled again when the batch is.
@@ -33,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/grow.h"
 #include "replay/container.h"
 #include "replay/hash.h"
 #include "replay/page.h"
@@ -402,15 +403,11 @@ static inline int play_up(struct trace *t, size_t lane, uint64_t time_ns, bool o
 
 static int add_gap(struct trace_batch *b, size_t event, uint64_t missed_events)
 {
-	if (b->nr_gaps == b->max_gaps) {
-		size_t max = b->max_gaps ? b->max_gaps * 2 : 16;
-		struct trace_gap *more = reallocarray(b->gaps, max, sizeof(*more));
+	struct trace_gap *gaps = grow_list(b->gaps, b->nr_gaps, &b->max_gaps, sizeof(*gaps));
 
-		if (!more)
-			return -ENOMEM;
-		b->gaps = more;
-		b->max_gaps = max;
-	}
+	if (!gaps)
+		return -ENOMEM;
+	b->gaps = gaps;
 	b->gaps[b->nr_gaps++] = (struct trace_gap){event, missed_events};
 	return 0;
 }
@@ -523,8 +520,7 @@ merge_plain(struct trace *t, struct trace_batch *b, struct trace_error *err, con
 			if (ret)
 				break;
 		} else if (in_runs && !(time_ns >> 63)) {
-			/* No time of a run is less than the one before; who is second lost to it.
-			 */
+			/* Times of a run never go back; who is second lost to the winner. */
 			uint64_t second = UINT64_MAX;
 
 			for (size_t node = (leaves + lane) / 2; node; node /= 2)

@@ -654,12 +654,43 @@ enum point tlbi_site_point(const char *function, const struct tlbi_op *op,
 }
 
 static const struct {
+	unsigned int profile;
+	const char *name;
+} profiles[] = {{PROFILE_MINIMAL, "minimal"},
+		{PROFILE_FULL, "full"},
+		{PROFILE_SWAP, "swap"},
+		{PROFILE_LATENCY, "latency"}};
+
+enum { NR_PROFILES = sizeof(profiles) / sizeof(*profiles) };
+
+const char *profile_name(unsigned int profile)
+{
+	for (unsigned int i = 0; i < NR_PROFILES; i++)
+		if (profiles[i].profile == profile)
+			return profiles[i].name;
+	return NULL;
+}
+
+unsigned int profile_find(const char *name)
+{
+	for (unsigned int i = 0; i < NR_PROFILES; i++)
+		if (!strcmp(profiles[i].name, name))
+			return profiles[i].profile;
+	return 0;
+}
+
+/* OWN: of who asks for the flush, not of who is asked or of a switch. */
+static const struct {
 	const char *name;
 	enum scope scope;
+	bool own;
 } flush_reasons[] = {
-	{"flush on task switch", SCOPE_LOCAL}, {"remote shootdown", SCOPE_MASK},
-	{"local shootdown", SCOPE_LOCAL},      {"local mm shootdown", SCOPE_LOCAL},
-	{"remote ipi send", SCOPE_MASK},       {"remote wrong CPU", SCOPE_MASK},
+	{"flush on task switch", SCOPE_LOCAL, false},
+	{"remote shootdown", SCOPE_MASK, false},
+	{"local shootdown", SCOPE_LOCAL, true},
+	{"local mm shootdown", SCOPE_LOCAL, true},
+	{"remote ipi send", SCOPE_MASK, true},
+	{"remote wrong CPU", SCOPE_MASK, false},
 };
 
 const char *tlb_flush_reason_name(uint64_t reason)
@@ -672,4 +703,9 @@ enum scope tlb_flush_reason_scope(uint64_t reason)
 {
 	return reason < sizeof(flush_reasons) / sizeof(*flush_reasons) ? flush_reasons[reason].scope
 								       : SCOPE_NONE;
+}
+
+bool tlb_flush_reason_own(uint64_t reason)
+{
+	return reason < sizeof(flush_reasons) / sizeof(*flush_reasons) && flush_reasons[reason].own;
 }

@@ -127,6 +127,10 @@ enum {
 	PROFILE_ALL = 15,
 };
 
+/* "minimal", "full", "swap", "latency"; NULL: no profile. And back; 0: no such one. */
+const char *profile_name(unsigned int profile);
+unsigned int profile_find(const char *name);
+
 struct catalogue_row {
 	enum role role;
 	enum source_kind source;
@@ -208,5 +212,7 @@ enum point tlbi_site_point(const char *function, const struct tlbi_op *op,
 const char *tlb_flush_reason_name(uint64_t reason);
 /* Its scope: a switch or local flush acts here, an IPI and its handling on the mask. */
 enum scope tlb_flush_reason_scope(uint64_t reason);
+/* Whether it is one of the task that wants the flush; not of a CPU that is asked, nor of a switch. */
+bool tlb_flush_reason_own(uint64_t reason);
 
 #endif

@@ -84,6 +84,9 @@ struct cost_item {
 	const char *source;
 };
 
+/* The reason not to use what was timed in QEMU without KVM. */
+#define COST_NOT_FOR_USE_TCG "QEMU emulates this CPU (TCG): its TLB is software"
+
 struct cost_preset {
 	const char *name;
 	char *changes;       /* ":item=value,..." of the command line; NULL: none */

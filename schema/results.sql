@@ -604,7 +604,7 @@ CREATE INDEX shard_counts_policy ON shard_counts(policy);
 CREATE INDEX shard_exposures_policy ON shard_exposures(policy);
 CREATE INDEX shard_witnesses_policy ON shard_witnesses(policy);
 CREATE INDEX shard_points_trace ON shard_points(trace);
--- Of the largest tables; a new database is filled without them (replay/results.c).
+-- late: of the largest tables; a new database is filled without them (replay/results.c).
 CREATE INDEX pages_trace ON pages(trace);
 CREATE INDEX heat_trace ON heat(trace);
 CREATE INDEX latency_buckets_trace ON latency_buckets(trace);
