@@ -529,8 +529,9 @@ static const char *find(const struct command *c, const struct report **r, char *
 	return (*r)->sql;
 }
 
-/* Gives what WHAT has made to the file of -o, or prints it. RET and ERR are what came of making it. */
-static int give(const struct command *c, const char *what, int ret, struct text *made, const char *err)
+/* Gives what WHAT has made to the file of -o, or prints it; RET and ERR came of making it. */
+static int give(const struct command *c, const char *what, int ret, struct text *made,
+		const char *err)
 {
 	int status = EXIT_FINE;
 

@@ -46,7 +46,8 @@ static const char *word(struct maker *m, const char *format, ...)
 	char *text = NULL;
 
 	va_start(args, format);
-	if (m->nr_words == sizeof(m->words) / sizeof(*m->words) || vasprintf(&text, format, args) < 0)
+	if (m->nr_words == sizeof(m->words) / sizeof(*m->words) ||
+	    vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
 	if (!text) {
@@ -82,7 +83,8 @@ static struct spread durations(struct maker *m, const struct which *w)
 	/* With nothing else under way: what waiting for others costs is another item. */
 	static const char sql[] =
 		"WITH b AS (SELECT from_ns, min(to_ns) AS to_ns, sum(calls) AS calls "
-		"FROM latency_buckets WHERE trace = ?1 AND call = ?2 AND (?3 IS NULL OR flush = ?3) "
+		"FROM latency_buckets WHERE trace = ?1 AND call = ?2 AND (?3 IS NULL "
+		"OR flush = ?3) "
 		"AND cpus BETWEEN ?4 AND ?5 AND concurrent = 0 GROUP BY from_ns), "
 		"c AS (SELECT *, sum(calls) OVER (ORDER BY from_ns) AS behind, "
 		"sum(calls) OVER () AS all_calls FROM b) "
@@ -124,12 +126,17 @@ static void put(struct maker *m, enum cost_item_id id, struct spread all, struct
 	item->cpu = m->cpu;
 	item->cores = m->cores;
 	item->kernel = m->kernel;
-	item->source = known ? word(m, "durations in %s: %s; median of %" PRId64 " calls, %.0f ns, less "
-				       "%.0f ns of %" PRId64 "; low: 5%% less their 95%%; high: 95%%, nothing "
-				       "taken off", m->name, how, all.calls, all.median, less.median, less.calls)
-			     : word(m, "durations in %s: %s; median of %" PRId64 " calls, the cost of their "
-				       "two probes in it, which is not known: low is 0; high: 95%%", m->name,
-				       how, all.calls);
+	item->source =
+		known ? word(m,
+			     "durations in %s: %s; median of %" PRId64 " calls, %.0f ns, less "
+			     "%.0f ns of %" PRId64
+			     "; low: 5%% less their 95%%; high: 95%%, nothing "
+			     "taken off",
+			     m->name, how, all.calls, all.median, less.median, less.calls)
+		      : word(m,
+			     "durations in %s: %s; median of %" PRId64 " calls, the cost of their "
+			     "two probes in it, which is not known: low is 0; high: 95%%",
+			     m->name, how, all.calls);
 	m->filled++;
 }
 
@@ -147,7 +154,8 @@ static struct spread first_of(struct maker *m, const struct which *list, size_t 
 
 static void fill_arm64(struct maker *m)
 {
-	static const struct which quiet[] = {{"young", NULL, ALL_CPUS}, {"unchanged", NULL, ALL_CPUS}};
+	static const struct which quiet[] = {{"young", NULL, ALL_CPUS},
+					     {"unchanged", NULL, ALL_CPUS}};
 	static const struct which broadcasts[] = {{"upgrade", "broadcast", ALL_CPUS},
 						  {"cow", "broadcast", ALL_CPUS},
 						  {"upgrade", "not recorded", ALL_CPUS},
@@ -156,7 +164,8 @@ static void fill_arm64(struct maker *m)
 	static const char *const hows[] = {
 		"ptep_set_access_flags with a broadcast inside, its probe in it",
 		"ptep_clear_flush with a broadcast inside, its probe in it",
-		"ptep_set_access_flags for a write; that it broadcast is assumed, as no TLBI was recorded",
+		"ptep_set_access_flags for a write; that it broadcast is assumed, as no TLBI "
+		"was recorded",
 		"ptep_clear_flush; that it broadcast is assumed, as no TLBI was recorded"};
 	size_t i, k;
 	struct spread less = first_of(m, quiet, 2, &k), all = first_of(m, broadcasts, 4, &i);
@@ -178,9 +187,11 @@ static void fill_x86(struct maker *m)
 
 	put(m, COST_FLUSH_LOCAL, local, none, 1,
 	    "flush_tlb_mm_range of address spaces that had run on one CPU, whatever the range");
-	if (local.calls >= PRESET_CALLS && pair.calls >= PRESET_CALLS && pair.median > local.median) {
+	if (local.calls >= PRESET_CALLS && pair.calls >= PRESET_CALLS &&
+	    pair.median > local.median) {
 		put(m, COST_IPI_SEND, pair, local, 1,
-		    "flush_tlb_mm_range of address spaces that had run on two CPUs, less of those on one; "
+		    "flush_tlb_mm_range of address spaces that had run on two CPUs, less of those "
+		    "on one; "
 		    "waiting for the answer is in it");
 		struct cost_item *wait = &m->preset->items[COST_IPI_WAIT];
 		wait->low = wait->value = wait->high = 0;
@@ -199,8 +210,10 @@ static void fill_x86(struct maker *m)
 	}
 	if (most.calls && pair.calls >= PRESET_CALLS)
 		put(m, COST_IPI_TARGET, most, pair, (double)(cpus - 2),
-		    word(m, "flush_tlb_mm_range of address spaces that had run on about %" PRId64
-			    " CPUs, less of those on two, for each further one", cpus));
+		    word(m,
+			 "flush_tlb_mm_range of address spaces that had run on about %" PRId64
+			 " CPUs, less of those on two, for each further one",
+			 cpus));
 }
 
 /* The recording: TRACE, or the only one that has durations. */
@@ -226,7 +239,8 @@ static int choose(struct maker *m, const char *trace, char *err, size_t err_size
 		m->trace = sqlite3_column_int64(stmt, 0);
 		m->name = word(m, "%s", (const char *)sqlite3_column_text(stmt, 1));
 		if (sqlite3_step(stmt) == SQLITE_ROW) {
-			snprintf(err, err_size, "several recordings have durations: --trace %s, --trace %s...",
+			snprintf(err, err_size,
+				 "several recordings have durations: --trace %s, --trace %s...",
 				 m->name, (const char *)sqlite3_column_text(stmt, 1));
 			ret = -ENOENT;
 		}
@@ -258,13 +272,14 @@ static int make(struct maker *m, struct text *out, char *err, size_t err_size)
 		return -EIO;
 	if (!m->filled) {
 		snprintf(err, err_size,
-			 "%s: no kind of call that a preset has a figure for was timed %d times", m->name,
-			 PRESET_CALLS);
+			 "%s: no kind of call that a preset has a figure for was timed %d times",
+			 m->name, PRESET_CALLS);
 		return -ENOENT;
 	}
 	m->preset->name = "recorded";
-	m->preset->summary = word(m, "%s, %s CPUs, timed in a recording; the rest is as in %s-generic", m->cpu,
-				  m->cores, arm64 ? "arm64" : "x86");
+	m->preset->summary =
+		word(m, "%s, %s CPUs, timed in a recording; the rest is as in %s-generic", m->cpu,
+		     m->cores, arm64 ? "arm64" : "x86");
 	m->preset->cpus = m->cores;
 	/* As tlbcalibrate tells it. */
 	if (strstr(m->cpu, "QEMU TCG") || !strncmp(m->cpu, "implementer 0x00 ", 17))

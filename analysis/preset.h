@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A cost preset from the durations that a recording shows (replay/latency.h): what could be timed takes
- * the place of the generic preset's figures, with its bounds, machine and source; the rest stays.
+ * A cost preset from the durations that a recording shows (replay/latency.h): what could be timed
+ * takes the place of the generic preset's figures, with its bounds, machine and source; the rest
+ * stays.
  *
  *	arm64  flush_broadcast, flush_local: ptep_set_access_flags() with such a flush inside, else
  *	       ptep_clear_flush(); nothing else under way
- *	x86    flush_local: flush_tlb_mm_range() of address spaces on one CPU; ipi_send: of such on two,
- *	       less that; ipi_target: of such on most, for each further CPU
+ *	x86    flush_local: flush_tlb_mm_range() of address spaces on one CPU; ipi_send: of such on
+ *	       two, less that; ipi_target: of such on most, for each further CPU
  *
- * value: median less that of calls that flush nothing. low: the 5th percentile less their 95th, 0 where
- * there are none. high: the 95th percentile, nothing taken off.
+ * value: median less that of calls that flush nothing. low: the 5th percentile less their 95th, 0
+ * where there are none. high: the 95th percentile, nothing taken off.
  */
 #ifndef ANALYSIS_PRESET_H
 #define ANALYSIS_PRESET_H

@@ -10,7 +10,7 @@
  *   cpus
  *   "options  \0"                  2-byte id, 4-byte size, bytes; to id 0. A buffer's option says
  *                                  where it is
- *   "flyrecord\0"                  for each CPU 8-byte offset, 8-byte size; also once for each buffer
+ *   "flyrecord\0"                  for each CPU 8-byte offset, 8-byte size; also for each buffer
  *   pages of the ring buffers
  *
  * The formats say where in an event of an id a comm, a path or an address lies. Everything is

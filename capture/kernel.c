@@ -93,8 +93,8 @@ static int read_symbols(struct kernel *kernel)
 			kernel->text_end = address;
 		if (!*type || type[1] != ' ' || !strchr("tTwW", *type) || strchr(type, '\t'))
 			continue;
-		struct kernel_symbol *functions = grow_list(kernel->functions, kernel->function_count,
-						       &capacity, sizeof(*functions));
+		struct kernel_symbol *functions = grow_list(
+			kernel->functions, kernel->function_count, &capacity, sizeof(*functions));
 		if (!functions)
 			return -ENOMEM;
 		kernel->functions = functions;

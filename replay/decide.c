@@ -99,8 +99,10 @@ static void cover(struct engine *e, const struct tlb_event *event, const struct 
 }
 
 /* The CPUs that ACT reaches, into E->SCRATCH and added to COVERED. */
-static inline __attribute__((always_inline)) void cover_cpus(const struct engine *e, const struct tlb_event *event,
-		       const struct policy_action *act, uint64_t *covered)
+static inline __attribute__((always_inline)) void cover_cpus(const struct engine *e,
+							     const struct tlb_event *event,
+							     const struct policy_action *act,
+							     uint64_t *covered)
 {
 	if (act->flags & ACT_SET)
 		copy_set(e, e->scratch, e->asked);
@@ -162,7 +164,8 @@ static bool all_holders(struct engine *e, struct mm *mm, unsigned int policy)
  * What was put off while the policies decided, because it is the same for many: the end of what
  * their flushes cover.
  */
-static inline __attribute__((always_inline)) void settle(struct engine *e, const struct tlb_event *event, const struct place *at)
+static inline __attribute__((always_inline)) void
+settle(struct engine *e, const struct tlb_event *event, const struct place *at)
 {
 	if (e->flushing)
 		close_mm(e, at->mm, e->flushing, ENDED_FLUSH, event->time_ns);
@@ -482,20 +485,22 @@ static bool changes_block(const struct tlb_event *event)
 }
 
 /*
- * Does ACT of EVENT, of reclaim or migration, take effect only at the end of its task's batch? (A flush
- * that may not have happened ends nothing anyway; one after ageing completes at any
- * barrier; a local one reaches nobody who could use the entry meanwhile.)
+ * Does ACT of EVENT, of reclaim or migration, take effect only at the end of its task's batch? (A
+ * flush that may not have happened ends nothing anyway; one after ageing completes at any barrier;
+ * a local one reaches nobody who could use the entry meanwhile.)
  */
-static __attribute__((noinline)) bool waits_for_batch(const struct engine *e, const struct tlb_event *event,
-			    const struct policy_action *act)
+static __attribute__((noinline)) bool waits_for_batch(const struct engine *e,
+						      const struct tlb_event *event,
+						      const struct policy_action *act)
 {
-	return act->wait == WAIT_BATCHED && act->scope >= SCOPE_MASK && e->config.batches && event->sure.low &&
-	       !(event->flags & EVENT_MAYBE) && !(act->flags & ACT_SET) &&
+	return act->wait == WAIT_BATCHED && act->scope >= SCOPE_MASK && e->config.batches &&
+	       event->sure.low && !(event->flags & EVENT_MAYBE) && !(act->flags & ACT_SET) &&
 	       (event->point == POINT_RECLAIM || event->point == POINT_MIGRATE);
 }
 
-/* What was put off takes effect now; of an address space that has ended, on others if it reaches them. */
-static __attribute__((noinline)) void take_effect(struct engine *e, struct put_off *p, uint64_t time_ns)
+/* What was put off takes effect now; of an address space that has ended, on others it reaches. */
+static __attribute__((noinline)) void take_effect(struct engine *e, struct put_off *p,
+						  uint64_t time_ns)
 {
 	unsigned int slot = p->event.addr >> e->config.page_shift & (LEAF_PAGES - 1);
 	struct place at = {.mm = mm_find(e, p->event.mm), .leaf = NO_LEAF, .slot = slot};
@@ -512,8 +517,9 @@ static __attribute__((noinline)) void take_effect(struct engine *e, struct put_o
 	settle(e, &p->event, &at);
 }
 
-static __attribute__((noinline)) void put_off(struct engine *e, uint64_t who, const struct tlb_event *event,
-		    const struct policy_action *act)
+static __attribute__((noinline)) void put_off(struct engine *e, uint64_t who,
+					      const struct tlb_event *event,
+					      const struct policy_action *act)
 {
 	struct put_off *list = grow_list(e->put_off, e->nr_put_off, &e->max_put_off, sizeof(*list));
 
@@ -525,7 +531,7 @@ static __attribute__((noinline)) void put_off(struct engine *e, uint64_t who, co
 	e->put_off[e->nr_put_off++] = (struct put_off){*event, *act, who};
 }
 
-/* What has waited for longest goes on, so that a recording without its end does not fill the memory. */
+/* What has waited for longest goes on: a recording without its end must not fill the memory. */
 static __attribute__((noinline)) void make_room(struct engine *e, uint64_t time_ns)
 {
 	size_t half = e->nr_put_off / 2;
@@ -570,7 +576,8 @@ static void carry_out(struct engine *e, uint64_t who, const struct tlb_event *ev
 			deferred = true;
 			continue;
 		}
-		if (__builtin_expect(act->wait == WAIT_BATCHED, false) && waits_for_batch(e, event, act)) {
+		if (__builtin_expect(act->wait == WAIT_BATCHED, false) &&
+		    waits_for_batch(e, event, act)) {
 			put_off(e, who, event, act);
 			batched = true;
 			continue;

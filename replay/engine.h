@@ -112,8 +112,8 @@ struct engine_sink {
 	/*
 	 * Optional: POLICY issues TIMES broadcasts at TIME_NS on CPU, and waits for them or not; in
 	 * the order of time, those of other shards too. Only those that are certain to have been
-	 * asked for. SURE: and issued; of a protected range it is not known here whether any of it was
-	 * mapped.
+	 * asked for. SURE: and issued; of a protected range it is not known here whether any of it
+	 * was mapped.
 	 */
 	void (*broadcast)(void *context, unsigned int policy, uint64_t time_ns, unsigned int cpu,
 			  unsigned int times, bool waits, bool sure);
@@ -141,8 +141,8 @@ struct engine_config {
 	const struct policy_instance *policies;
 	unsigned int nr_policies;
 	/*
-	 * EVENT_BATCH_END comes when the flushes of a batch are complete; without, they are taken to be
-	 * at once.
+	 * EVENT_BATCH_END comes when the flushes of a batch are complete; without, they are taken
+	 * to be at once.
 	 */
 	bool batches;
 	size_t max_rows; /* single exposures kept per policy */

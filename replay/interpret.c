@@ -1368,9 +1368,11 @@ int interpret(struct interpreter *in, const struct raw_event *raw)
 		break;
 	case ROLE_BATCH_FLUSH:
 		if (!raw->plan->is_return)
-			emit(in, &(struct tlb_event){.time_ns = raw->time_ns, .cpu = raw->cpu,
+			emit(in, &(struct tlb_event){.time_ns = raw->time_ns,
+						     .cpu = raw->cpu,
 						     .tid = (uint32_t)raw->pid,
-						     .kind = EVENT_BATCH_END, .sure = sure});
+						     .kind = EVENT_BATCH_END,
+						     .sure = sure});
 		break;
 	case ROLE_AGE_ONE:
 		/* The flag is cleared, and the entry flushed, only if the page had been used. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Each task that is inside a call has a record, found by its tid, as long as it is. How many other
- * calls were under way at any moment of one: those that were when it began, and all that began until
- * it ended.
+ * calls were under way at any moment of one: those that were when it began, and all that began
+ * until it ended.
  */
 #include "replay/latency.h"
 
@@ -18,8 +18,8 @@ enum {
 	SUB_BITS = 5,
 	MOST_BITS = 42, /* what took longer than 73 minutes counts as that long */
 	BUCKETS = (1 << EXACT_BITS) + (MOST_BITS - EXACT_BITS) * (1 << SUB_BITS),
-	STEPS = 33,     /* 0, 1, 2..3, ... of 32 bits */
-	CALL_OPEN = 3   /* functions that a task can be in at a time: contpte > upgrade, gather > range */
+	STEPS = 33, /* 0, 1, 2..3, ... of 32 bits */
+	CALL_OPEN = 3 /* calls that a task can be in at a time: contpte > upgrade, gather > range */
 };
 
 struct open_call {
@@ -54,15 +54,15 @@ struct cpus {
 
 struct latency {
 	unsigned int nr_cpus, words;
-	uint64_t timed;               /* roles of which both ends are recorded */
+	uint64_t timed; /* roles of which both ends are recorded */
 	bool sees_flushes;
 	uint64_t begins;
 	uint64_t left_out[NR_LATENCY_LEFT_OUT];
 	struct map by_task; /* -> index into busy + 1 */
 	struct busy *busy;  /* NR_BUSY calls are under way */
 	size_t nr_busy, max_busy;
-	uint32_t *lost;   /* by CPU: how often events were */
-	uint32_t *loaded; /* by CPU: mm that the last load was about */
+	uint32_t *lost;    /* by CPU: how often events were */
+	uint32_t *loaded;  /* by CPU: mm that the last load was about */
 	struct cpus *cpus; /* by mm */
 	size_t nr_mms, max_mms;
 	/* Cells are made when they are first needed; 0: not there, else index + 1. */
@@ -73,10 +73,10 @@ struct latency {
 
 static const char *const call_names[NR_LATENCY_CALLS] = {
 	"upgrade", "young", "unchanged", "contpte", "cow", "gather", "range"};
-static const char *const flush_names[NR_LATENCY_FLUSHES] = {"not recorded", "none", "local",
-							    "mask", "broadcast"};
-static const char *const left_out_names[NR_LATENCY_LEFT_OUT] = {"no entry", "no return",
-								"switched", "lost"};
+static const char *const flush_names[NR_LATENCY_FLUSHES] = {"not recorded", "none", "local", "mask",
+							    "broadcast"};
+static const char *const left_out_names[NR_LATENCY_LEFT_OUT] = {"no entry", "no return", "switched",
+								"lost"};
 
 const char *latency_call_name(unsigned int call)
 {
@@ -111,7 +111,8 @@ uint64_t latency_timed(const struct decoder *d)
 	uint64_t timed = 0;
 
 	for (unsigned int i = 0; i < NR_TIMED; i++)
-		if (decoder_has(d, timed_roles[i].role, 0) && decoder_has(d, timed_roles[i].role, 1))
+		if (decoder_has(d, timed_roles[i].role, 0) &&
+		    decoder_has(d, timed_roles[i].role, 1))
 			timed |= UINT64_C(1) << timed_roles[i].role;
 	return timed;
 }
@@ -283,7 +284,7 @@ static struct cell *cell_of(struct latency *l, unsigned int call, unsigned int f
 static int count(struct latency *l, const struct open_call *call, unsigned int kind, uint64_t ns,
 		 uint32_t mm)
 {
-	unsigned int flush = !l->sees_flushes                       ? LATENCY_UNSEEN
+	unsigned int flush = !l->sees_flushes                      ? LATENCY_UNSEEN
 			     : call->seen & 1 << LATENCY_BROADCAST ? LATENCY_BROADCAST
 			     : call->seen & 1 << LATENCY_MASK      ? LATENCY_MASK
 			     : call->seen & 1 << LATENCY_LOCAL     ? LATENCY_LOCAL
@@ -392,7 +393,8 @@ static int call_begins(struct latency *l, const struct raw_event *raw, unsigned 
 	return 0;
 }
 
-static int call_returns(struct latency *l, const struct raw_event *raw, unsigned int call, uint32_t mm)
+static int call_returns(struct latency *l, const struct raw_event *raw, unsigned int call,
+			uint32_t mm)
 {
 	struct busy *b = find_busy(l, raw);
 	uint32_t i = b ? find_call(b, call) : 0;
@@ -461,9 +463,8 @@ int latency_raw(struct latency *l, const struct raw_event *raw, uint32_t mm)
 	}
 	for (unsigned int i = 0; i < NR_TIMED; i++)
 		if (timed_roles[i].role == role && l->timed >> role & 1)
-			return raw->plan->is_return
-				       ? call_returns(l, raw, timed_roles[i].call, mm)
-				       : call_begins(l, raw, timed_roles[i].call);
+			return raw->plan->is_return ? call_returns(l, raw, timed_roles[i].call, mm)
+						    : call_begins(l, raw, timed_roles[i].call);
 	return 0;
 }
 

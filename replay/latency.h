@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long the kernel's flushing functions took: from the entry probe of a call to its return probe,
- * by the number of CPUs that the address space has run on and of other such calls under way.
+ * How long the kernel's flushing functions took: from the entry probe of a call to its return
+ * probe, by the number of CPUs that the address space has run on and of other such calls under way.
  *
  * A third sink beside engine and heat; made only for recordings in which latency_timed() finds any
  * (tlbcapture --profile latency, and on arm64 the upgrades of any recording). Durations are counted
- * in buckets, so memory does not grow with the recording: exact below 64 ns, then 32 buckets to each
- * power of two, so that the ends of a bucket are less than 1/32 of its value apart.
+ * in buckets, so memory does not grow with the recording: exact below 64 ns, then 32 buckets to
+ * each power of two, so that the ends of a bucket are less than 1/32 of its value apart.
  *
- * A duration is all that lay between two timestamps: what the function does beside flushing, half of
- * the cost of its two probes, all of that of probes inside it, and interrupts. Calls whose task was
- * switched out or moved to another CPU in between are left out, and counted; so are those with only
- * one end. Calls that flush nothing ("young", "unchanged") show what the probes of a call cost, and what
- * the reading and changing of an entry.
+ * A duration is all that lay between two timestamps: what the function does beside flushing, half
+ * of the cost of its two probes, all of that of probes inside it, and interrupts. Calls whose task
+ * was switched out or moved to another CPU in between are left out, and counted; so are those with
+ * only one end. Calls that flush nothing ("young", "unchanged") show what the probes of a call
+ * cost, and what the reading and changing of an entry.
  */
 #ifndef REPLAY_LATENCY_H
 #define REPLAY_LATENCY_H
@@ -37,8 +37,8 @@ enum latency_call {
 
 /* What the recording shows of a flush inside the call. */
 enum latency_flush {
-	LATENCY_UNSEEN,    /* flushes are not recorded */
-	LATENCY_NONE,      /* they are, and there was none */
+	LATENCY_UNSEEN, /* flushes are not recorded */
+	LATENCY_NONE,   /* they are, and there was none */
 	LATENCY_LOCAL,
 	LATENCY_MASK,      /* x86: by interrupt */
 	LATENCY_BROADCAST, /* arm64 */
@@ -62,9 +62,9 @@ const char *latency_flush_name(unsigned int flush);
 const char *latency_left_out_name(unsigned int left_out);
 
 /*
- * Calls of one kind. CPUS: 0 where the address space is not known, else its CPUs number from CPUS to
- * CPUS_TO, which is CPUS twice over less one or less (1, 2, 3..4, 5..8, ...), CONCURRENT likewise
- * (0, 1, 2..3, 4..7, ...).
+ * Calls of one kind. CPUS: 0 where the address space is not known, else its CPUs number from CPUS
+ * to CPUS_TO, which is CPUS twice over less one or less (1, 2, 3..4, 5..8, ...), CONCURRENT
+ * likewise (0, 1, 2..3, 4..7, ...).
  */
 struct latency_group {
 	uint8_t call, flush;
@@ -85,17 +85,17 @@ uint64_t latency_timed(const struct decoder *d);
 struct latency;
 
 /*
- * TIMED: as latency_timed() has them. SEES_FLUSHES: the recording has TLBIs or tlb_flush. For NR_CPUS
- * CPUs (dense indices). NULL: no memory.
+ * TIMED: as latency_timed() has them. SEES_FLUSHES: the recording has TLBIs or tlb_flush. For
+ * NR_CPUS CPUs (dense indices). NULL: no memory.
  */
 struct latency *latency_new(uint64_t timed, bool sees_flushes, unsigned int nr_cpus);
 void latency_free(struct latency *l);
 
 /* Roles that latency_raw() looks at. */
-#define LATENCY_ROLES                                                                             \
-	(UINT64_C(1) << ROLE_SET_FLAGS | UINT64_C(1) << ROLE_CONTPTE_SET_FLAGS |                  \
-	 UINT64_C(1) << ROLE_CLEAR_FLUSH | UINT64_C(1) << ROLE_GATHER_FINISH |                    \
-	 UINT64_C(1) << ROLE_FLUSH_RANGE | UINT64_C(1) << ROLE_TLBI |                             \
+#define LATENCY_ROLES                                                            \
+	(UINT64_C(1) << ROLE_SET_FLAGS | UINT64_C(1) << ROLE_CONTPTE_SET_FLAGS | \
+	 UINT64_C(1) << ROLE_CLEAR_FLUSH | UINT64_C(1) << ROLE_GATHER_FINISH |   \
+	 UINT64_C(1) << ROLE_FLUSH_RANGE | UINT64_C(1) << ROLE_TLBI |            \
 	 UINT64_C(1) << ROLE_TLB_FLUSH | UINT64_C(1) << ROLE_SWITCH)
 
 /*

@@ -237,12 +237,12 @@ struct results *results_begin(const char *path, bool append, struct results_erro
 		return NULL;
 	}
 	r->append = !fresh;
-	/* One thread at a time is here (replay/stages.c), and nobody asks how much memory SQLite has. */
+	/* One thread at a time is here (replay/stages.c); nobody asks what memory SQLite has. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	int ret = fresh ? newfile_begin(&r->file, path) : 0;
-	if (!ret && sqlite3_open_v2(fresh ? r->file.path : path, &r->db,
-				    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				    NULL) != SQLITE_OK) {
+	if (!ret &&
+	    sqlite3_open_v2(fresh ? r->file.path : path, &r->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
 		ret = r->db ? -sqlite3_system_errno(r->db) : -ENOMEM;
 		if (!ret)
 			ret = -EIO;

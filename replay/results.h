@@ -68,7 +68,7 @@ struct results_input {
 	const struct policy_result *const *outcomes; /* by policy */
 	const bool *shard_unsure;                    /* by policy: engine_shard_unsure() */
 	const struct heat *heat;
-	const struct latency *latency; /* NULL: nothing was timed */
+	const struct latency *latency;  /* NULL: nothing was timed */
 	const struct dirty *dirty;      /* NULL: the recording has nothing of swap */
 	double dirty_share;             /* as given; negative: not */
 	const struct policy_instance *policies;

@@ -455,7 +455,9 @@ static int make_groups(struct stages *s)
 			.tlb = o->tlb,
 			.shard = o->shard,
 			/* Decisions by page are the same for all. */
-			.sink = {.context = g, .page = i ? NULL : sink_page, .stale = sink_stale,
+			.sink = {.context = g,
+				 .page = i ? NULL : sink_page,
+				 .stale = sink_stale,
 				 .flush_mm = sink_flush_mm,
 				 .broadcast = s->config.cost ? sink_broadcast : NULL},
 		};

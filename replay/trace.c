@@ -5,8 +5,8 @@
  * Every (CPU, buffer) pair is a lane: a cursor that stands at the lane's next event. The lanes play
  * for the turn in a tree of losers (Knuth 5.4.1): a node keeps the loser of the match that was
  * played there, the winner of all is outside. When a lane has given out its event, the next one
- * plays its way up. No step of that is a branch that the CPU could guess wrong. Ties go to the lower
- * lane, and lanes are in the order of (cpu, buffer): the promised order.
+ * plays its way up. No step of that is a branch that the CPU could guess wrong. Ties go to the
+ * lower lane, and lanes are in the order of (cpu, buffer): the promised order.
  *
  *	pages -> cursor --.
  *	pages -> cursor --+-> tree of losers -> run of one lane's records -> batch
@@ -14,9 +14,9 @@
  *
  * Events of a CPU come in bursts: a fault is five events within a microsecond. So the lane whose
  * turn it is gives out whatever comes before the second one's event, in one short loop over the
- * records as they lie in the page, and only then is anything played. Where the CPUs' events alternate
- * (of many CPUs that are all busy) the end of such a loop would be guessed wrong again and again and
- * nothing be won; as long as that is so, one event at a time is given out.
+ * records as they lie in the page, and only then is anything played. Where the CPUs' events
+ * alternate (of many CPUs that are all busy) the end of such a loop would be guessed wrong again
+ * and again and nothing be won; as long as that is so, one event at a time is given out.
  *
  * Events are given out in batches. They point into blocks of the file; a block that a cursor has
  * left goes with the batch that has its last events, and is filled again when the batch is.

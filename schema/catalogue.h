@@ -212,7 +212,7 @@ enum point tlbi_site_point(const char *function, const struct tlbi_op *op,
 const char *tlb_flush_reason_name(uint64_t reason);
 /* Its scope: a switch or local flush acts here, an IPI and its handling on the mask. */
 enum scope tlb_flush_reason_scope(uint64_t reason);
-/* Whether it is one of the task that wants the flush; not of a CPU that is asked, nor of a switch. */
+/* Whether it is of the task that wants the flush: not of a CPU that is asked, nor of a switch. */
 bool tlb_flush_reason_own(uint64_t reason);
 
 #endif

@@ -4,13 +4,15 @@
  *
  *   loopers [--processes 32] [--rounds 20000] [--loop 633ns] [--seed 1] [--untouched] OUT.dat
  *
- * The workload of linux-arm-kernel 20200203201745.29986-1: each process makes one page read-only and
- * writable again and does nothing else; on a kernel that flushes locally for an address space that has
- * one thread, 32 of them take 0.1198 s, and 2.1214 s on one that broadcasts. Each has a CPU of its own.
- * A round is one mprotect and takes LOOP; processes begin apart from each other within the first LOOP.
+ * The workload of linux-arm-kernel 20200203201745.29986-1: each process makes one page read-only
+ * and writable again and does nothing else; on a kernel that flushes locally for an address space
+ * that has one thread, 32 of them take 0.1198 s, and 2.1214 s on one that broadcasts. Each has a
+ * CPU of its own. A round is one mprotect and takes LOOP; processes begin apart from each other
+ * within the first LOOP.
  *
- * The message gives neither the number of calls nor the time of one: 633 ns is what docs/costs.md solves
- * from its ratio and a broadcast of 350 ns, so that ratio is no news; how it grows with the processes is.
+ * The message gives neither the number of calls nor the time of one: 633 ns is what docs/costs.md
+ * solves from its ratio and a broadcast of 350 ns, so that ratio is no news; how it grows with the
+ * processes is.
  *
  * UNTOUCHED: nothing shows that the page was ever there.
  *
@@ -81,7 +83,8 @@ int main(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", longs, &i)) != -1)
 		switch (option) {
 		case 'p':
-			opt.processes = (unsigned int)read_number("processes", optarg, true, 1, MOST);
+			opt.processes =
+				(unsigned int)read_number("processes", optarg, true, 1, MOST);
 			break;
 		case 'r':
 			opt.rounds = read_number("rounds", optarg, true, 1, 100000000);
@@ -105,8 +108,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	random = opt.seed * 0x9E3779B97F4A7C15ULL;
-	r = recording_create(argv[optind], opt.processes, 1u << REC_SWITCH | 1u << REC_FAULT |
-			     1u << REC_FAULT_RET | 1u << REC_PROTECT);
+	r = recording_create(argv[optind], opt.processes,
+			     1u << REC_SWITCH | 1u << REC_FAULT | 1u << REC_FAULT_RET |
+				     1u << REC_PROTECT);
 	for (unsigned int p = 0; p < opt.processes; p++) {
 		recording_next_cpu(r);
 		if (!p)
@@ -114,7 +118,7 @@ int main(int argc, char **argv)
 		run_process(r, p, &random);
 	}
 	n = recording_finish(r);
-	printf("events=%" PRIu64 " processes=%u rounds=%" PRIu64 " loop_ns=%" PRIu64 "\n", n, opt.processes,
-	       opt.rounds, opt.loop);
+	printf("events=%" PRIu64 " processes=%u rounds=%" PRIu64 " loop_ns=%" PRIu64 "\n", n,
+	       opt.processes, opt.rounds, opt.loop);
 	return 0;
 }

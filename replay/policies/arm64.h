@@ -14,7 +14,8 @@
 #include "replay/policy.h"
 
 #define B(r, f)   {.scope = SCOPE_BROADCAST, .reach = REACH_##r, .flags = (f)}
-#define B_BATCH(r, f) {.scope = SCOPE_BROADCAST, .reach = REACH_##r, .wait = WAIT_BATCHED, .flags = (f)}
+#define B_BATCH(r, f) \
+	{.scope = SCOPE_BROADCAST, .reach = REACH_##r, .wait = WAIT_BATCHED, .flags = (f)}
 #define L(r, f)   {.scope = SCOPE_LOCAL, .reach = REACH_##r, .flags = (f)}
 #define LEAF      (ACT_NOTIFY | ACT_KEEP_WALK)
 #define WALK      ACT_NOTIFY
@@ -115,31 +116,31 @@ struct arm64_params {
 
 /* The entries of a parameter table for them. */
 #define ARM64_PARAMS                                                                               \
-	{.name = "range_ops", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, range_ops),      \
+	{.name = "range_ops", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, range_ops), \
 	 .unit = "", .def = 1, .min = 0, .max = 1,                                                 \
-	 .help = "the CPUs have TLBI range operations (FEAT_TLBIRANGE): a range becomes the whole mm "     \
+	 .help = "the CPUs have TLBI range operations (FEAT_TLBIRANGE): a range becomes the whole mm " \
 		 "above 2^21 pages, else at as many strides as a table has entries (512 with 4K pages)"}, \
 	{.name = "repeat_tlbi", .type = PARAM_BOOL,                                                \
-	 .offset = offsetof(struct arm64_params, repeat_tlbi), .unit = "", .def = 0, .min = 0, .max = 1,   \
+	 .offset = offsetof(struct arm64_params, repeat_tlbi), .unit = "", .def = 0, .min = 0, .max = 1, \
 	 .help = "the CPUs have an erratum for which each TLBI and its barrier are issued twice "   \
 		 "(ARM64_WORKAROUND_REPEAT_TLBI; it also keeps reclaim from batching)"},           \
-	{.name = "kpti", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, kpti), .unit = "",    \
+	{.name = "kpti", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, kpti), .unit = "", \
 	 .def = 0, .min = 0, .max = 1,                                                             \
-	 .help = "the kernel's tables are apart from the user's: each user operation is issued for both "  \
+	 .help = "the kernel's tables are apart from the user's: each user operation is issued for both " \
 		 "ASIDs, and half as many mms have one"},                                          \
-	{.name = "sva", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, sva), .unit = "",      \
+	{.name = "sva", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, sva), .unit = "", \
 	 .def = 1, .min = 0, .max = 1,                                                             \
 	 .help = "secondary TLBs (SMMU, KVM) are told of a flush; what that costs is the preset's"}, \
 	{.name = "reclaim_batching", .type = PARAM_BOOL,                                           \
-	 .offset = offsetof(struct arm64_params, reclaim_batching), .unit = "", .def = 1, .min = 0,        \
+	 .offset = offsetof(struct arm64_params, reclaim_batching), .unit = "", .def = 1, .min = 0, \
 	 .max = 1,                                                                                 \
 	 .help = "reclaim and migration wait once for many pages (6.6 and later); off: for each"}, \
-	{.name = "guest", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, guest), .unit = "",  \
+	{.name = "guest", .type = PARAM_BOOL, .offset = offsetof(struct arm64_params, guest), .unit = "", \
 	 .def = 0, .min = 0, .max = 1,                                                             \
 	 .help = "a KVM guest: the hardware makes each local operation a broadcast (HCR_EL2.FB)"}, \
-	{.name = "asid_bits", .type = PARAM_COUNT, .offset = offsetof(struct arm64_params, asid_bits),     \
+	{.name = "asid_bits", .type = PARAM_COUNT, .offset = offsetof(struct arm64_params, asid_bits), \
 	 .unit = "bits", .def = 16, .min = 8, .max = 16,                                           \
-	 .help = "so many ASIDs (2 to that power) are there before they roll over and every CPU flushes "  \
+	 .help = "so many ASIDs (2 to that power) are there before they roll over and every CPU flushes " \
 		 "all at its next switch; counted from the recording's begin"}
 
 /* ARM64_PARAMS alone. */
@@ -161,8 +162,8 @@ struct arm64_state {
 	 POINT_BIT(POINT_FORK) | POINT_BIT(POINT_MIGRATE) | POINT_BIT(POINT_RECLAIM) |             \
 	 POINT_BIT(POINT_AGE) | POINT_BIT(POINT_CLEAN) | POINT_BIT(POINT_EXIT))
 #define ARM64_BEYOND                                                                               \
-	"a range over the limit becomes the whole mm; the overlays; all is flushed on a CPU at its first " \
-	"switch after the ASIDs rolled over"
+	"a range over the limit becomes the whole mm; the overlays; all is flushed on a CPU at its " \
+	"first switch after the ASIDs rolled over"
 
 /* Limits and overlays; comes last in a hook. PARAMS and STATE begin with those above. */
 void arm64_decide(const struct policy_view *view, const void *params, void *state,

@@ -92,8 +92,8 @@ const struct policy policy_sharers = {
 	.name = "sharers",
 	.summary = "an oracle: exactly the CPUs that hold the entry are flushed; the lower limit",
 	.source = "none: a limit",
-	.omits = "how a kernel would know; ranges go to all who hold anything of the mm; nothing is batched "
-		 "or put off to a switch, which a kernel that does both may undercut in count",
+	.omits = "how a kernel would know; ranges go to all who hold anything of the mm; nothing is "
+		 "batched or put off to a switch, which a kernel that does both may undercut in count",
 	.beyond = "the scope is none, local or the CPUs that hold the entry, whichever it takes",
 	.flags = POLICY_REWALKS,
 	.params = sharers_params,

@@ -14,7 +14,8 @@
 
 #define I(r)       {.scope = SCOPE_MASK, .reach = REACH_##r, .flags = ACT_NOTIFY}
 #define I_LAZY(r)  {.scope = SCOPE_MASK, .reach = REACH_##r, .flags = ACT_NOTIFY | ACT_LAZY}
-#define I_BATCH(r) {.scope = SCOPE_MASK, .reach = REACH_##r, .wait = WAIT_BATCHED, .flags = ACT_NOTIFY}
+#define I_BATCH(r) \
+	{.scope = SCOPE_MASK, .reach = REACH_##r, .wait = WAIT_BATCHED, .flags = ACT_NOTIFY}
 
 /* clang-format off */
 /*
@@ -83,18 +84,20 @@ struct x86_params {
 #define X86_PARAMS                                                                                 \
 	{.name = "ceiling", .type = PARAM_COUNT, .offset = offsetof(struct x86_params, ceiling),   \
 	 .unit = "pages", .def = 33, .min = 0, .max = 1e9,                                         \
-	 .help = "a range of more strides than this is flushed as a whole (tlb_single_page_flush_ceiling)"}, \
-	{.name = "pcid", .type = PARAM_BOOL, .offset = offsetof(struct x86_params, pcid), .unit = "",      \
+	 .help = "a range of more strides than this is flushed as a whole "                         \
+		 "(tlb_single_page_flush_ceiling)"},                                                \
+	{.name = "pcid", .type = PARAM_BOOL, .offset = offsetof(struct x86_params, pcid), .unit = "", \
 	 .def = 1, .min = 0, .max = 1,                                                             \
 	 .help = "entries are tagged, so that a switch need not flush (X86_FEATURE_PCID)"},        \
 	{.name = "slots", .type = PARAM_COUNT, .offset = offsetof(struct x86_params, slots),       \
 	 .unit = "address spaces per CPU", .def = 6, .min = 1, .max = X86_MAX_SLOTS,               \
 	 .help = "tagged address spaces that a CPU keeps (TLB_NR_DYN_ASIDS)"},                     \
-	{.name = "sva", .type = PARAM_BOOL, .offset = offsetof(struct x86_params, sva), .unit = "",        \
+	{.name = "sva", .type = PARAM_BOOL, .offset = offsetof(struct x86_params, sva), .unit = "", \
 	 .def = 1, .min = 0, .max = 1,                                                             \
 	 .help = "secondary TLBs (IOMMU, KVM) are told of a flush; what that costs is the preset's"}, \
 	{.name = "reclaim_batching", .type = PARAM_BOOL,                                           \
-	 .offset = offsetof(struct x86_params, reclaim_batching), .unit = "", .def = 1, .min = 0, .max = 1, \
+	 .offset = offsetof(struct x86_params, reclaim_batching), .unit = "", .def = 1, .min = 0,   \
+	 .max = 1,                                                                                 \
 	 .help = "reclaim and migration interrupt once for many pages; off: for each"}
 
 struct x86_cpu;
@@ -111,9 +114,9 @@ struct x86_state {
 	(POINT_BIT(POINT_WP_REUSE) | POINT_BIT(POINT_DIRTY_UP) | POINT_BIT(POINT_HUGETLB_REUSE) |  \
 	 POINT_BIT(POINT_YOUNG) | POINT_BIT(POINT_SPURIOUS))
 #define X86_BEYOND                                                                                 \
-	"a range over the ceiling is flushed as a whole; reclaim and migration flush the page at once if " \
-	"no other CPU has the mm; a CPU that switches to an mm flushes it if its slot or its generation is " \
-	"gone"
+	"a range over the ceiling is flushed as a whole; reclaim and migration flush the page at "  \
+	"once if no other CPU has the mm; a CPU that switches to an mm flushes it if its slot or its "      \
+	"generation is gone"
 
 void x86_decide(const struct policy_view *view, const void *params, void *state,
 		const struct tlb_event *event, struct policy_cell *cell);

@@ -276,10 +276,12 @@ static void check_latency(const struct latency *l)
 		uint64_t calls = 0;
 
 		FUZZ_CHECK(list && g.calls && g.min_ns <= g.max_ns && g.sum_ns >= g.max_ns);
-		FUZZ_CHECK(g.cpus <= g.cpus_to && g.concurrent <= g.concurrent_to && g.cpus <= CPUS);
+		FUZZ_CHECK(g.cpus <= g.cpus_to && g.concurrent <= g.concurrent_to &&
+			   g.cpus <= CPUS);
 		for (size_t k = 0; k < nr; k++)
 			calls += list[k].calls;
-		FUZZ_CHECK(calls == g.calls && list[0].from_ns <= g.min_ns && list[0].to_ns >= g.min_ns);
+		FUZZ_CHECK(calls == g.calls && list[0].from_ns <= g.min_ns &&
+			   list[0].to_ns >= g.min_ns);
 		free(list);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Durations of calls: pairing, nesting, what is left out, concurrency, CPUs and buckets, by hand. */
+/* Durations of calls: pairing, nesting, what is left out, concurrency, CPUs, buckets; by hand. */
 #include "replay/latency.h"
 
 #include <stdio.h>
@@ -21,8 +21,9 @@ static struct decode_plan plans[NR_KINDS][2];
 
 static void make_plans(void)
 {
-	static const enum role roles[] = {ROLE_SET_FLAGS,  ROLE_CONTPTE_SET_FLAGS, ROLE_GATHER_FINISH,
-					  ROLE_FLUSH_RANGE, ROLE_TLBI, ROLE_TLB_FLUSH, ROLE_SWITCH};
+	static const enum role roles[] = {
+		ROLE_SET_FLAGS, ROLE_CONTPTE_SET_FLAGS, ROLE_GATHER_FINISH, ROLE_FLUSH_RANGE,
+		ROLE_TLBI,      ROLE_TLB_FLUSH,         ROLE_SWITCH};
 
 	for (unsigned int k = 0; k < NR_KINDS; k++)
 		for (unsigned int is_return = 0; is_return < 2; is_return++) {
@@ -36,17 +37,23 @@ static void make_plans(void)
 			p->op.broadcast = true;
 			p->fields[SLOT_RET] = (struct decode_field){.mask = UINT32_MAX, .at = 8};
 			p->fields[SLOT_DIRTY] = (struct decode_field){.mask = UINT32_MAX, .at = 12};
-			p->fields[SLOT_REASON] = (struct decode_field){.mask = UINT32_MAX, .at = 16};
+			p->fields[SLOT_REASON] =
+				(struct decode_field){.mask = UINT32_MAX, .at = 16};
 		}
 }
 
 static struct latency *l;
 
-static void event(unsigned int kind, bool is_return, int32_t pid, uint32_t cpu, uint64_t ns, int32_t value)
+static void event(unsigned int kind, bool is_return, int32_t pid, uint32_t cpu, uint64_t ns,
+		  int32_t value)
 {
 	struct record record = {.ret = value, .dirty = (uint32_t)value, .reason = (uint32_t)value};
-	struct raw_event raw = {.time_ns = ns, .pid = pid, .cpu = cpu, .plan = &plans[kind][is_return],
-				.has = plans[kind][is_return].has, .size = sizeof(record),
+	struct raw_event raw = {.time_ns = ns,
+				.pid = pid,
+				.cpu = cpu,
+				.plan = &plans[kind][is_return],
+				.has = plans[kind][is_return].has,
+				.size = sizeof(record),
 				.data = (const uint8_t *)&record};
 
 	CHECK(!latency_raw(l, &raw, 1));
@@ -71,7 +78,8 @@ static void tell(enum event_kind kind, uint32_t cpu, uint32_t mm)
 
 static void start(void)
 {
-	const uint64_t timed = UINT64_C(1) << ROLE_SET_FLAGS | UINT64_C(1) << ROLE_CONTPTE_SET_FLAGS |
+	const uint64_t timed = UINT64_C(1) << ROLE_SET_FLAGS |
+			       UINT64_C(1) << ROLE_CONTPTE_SET_FLAGS |
 			       UINT64_C(1) << ROLE_GATHER_FINISH | UINT64_C(1) << ROLE_FLUSH_RANGE;
 
 	latency_free(l);
@@ -145,7 +153,7 @@ static void test_buckets(void)
 	}
 }
 
-/* contpte 100..900 with an upgrade 200..500 and a TLBI in that: 800 ns with 3 events, 300 ns with 1. */
+/* contpte 100..900 with an upgrade 200..500 and a TLBI in that: 800 ns, 3 events; 300 ns, 1. */
 static void test_nesting(void)
 {
 	start();
@@ -260,7 +268,8 @@ static void test_cpus(void)
 		size_t nr;
 
 		free(latency_group(l, i, &g, &nr));
-		CHECK(g.cpus == want[i].from && g.cpus_to == want[i].to && g.sum_ns == want[i].sum_ns);
+		CHECK(g.cpus == want[i].from && g.cpus_to == want[i].to &&
+		      g.sum_ns == want[i].sum_ns);
 	}
 }
 

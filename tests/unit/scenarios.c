@@ -153,13 +153,14 @@ static void batch_end(uint64_t ns, unsigned int cpu, uint32_t tid)
 }
 
 /*
- * A batch whose DSB comes later. CPUs 0 and 1 run the mm and may hold page 5; task 9 on CPU 2 reclaims
- * it at 1,000 and ends its batch at 6,000; that of task 8 at 3,000 is another. Where the flush waits for
- * the batch both may use the entry until 6,000: 2 entries of 5,000 ns, a window and not unsafe, for the
- * page is given to nobody before. arm64 has issued its broadcast at 1,000, x86 (the mm is on another
- * CPU than the reclaimer's) interrupts both. Without batching the flush is complete at once: nothing. So
- * it is taken to be where a recording does not show the ends of batches; and with no end at all what is
- * left of it is cut off by the end of the recording at 10,000: 2 entries of 9,000 ns.
+ * A batch whose DSB comes later. CPUs 0 and 1 run the mm and may hold page 5; task 9 on CPU 2
+ * reclaims it at 1,000 and ends its batch at 6,000; that of task 8 at 3,000 is another. Where the
+ * flush waits for the batch both may use the entry until 6,000: 2 entries of 5,000 ns, a window and
+ * not unsafe, for the page is given to nobody before. arm64 has issued its broadcast at 1,000, x86
+ * (the mm is on another CPU than the reclaimer's) interrupts both. Without batching the flush is
+ * complete at once: nothing. So it is taken to be where a recording does not show the ends of
+ * batches; and with no end at all what is left of it is cut off by the end of the recording at
+ * 10,000: 2 entries of 9,000 ns.
  */
 static void batch_ends_later(void)
 {
@@ -170,9 +171,10 @@ static void batch_ends_later(void)
 		run(10, 0, 1);
 		run(20, 1, 1);
 		touch(30, 1, 1, 5, true);
-		put((struct tlb_event){.time_ns = 1000, .began_ns = 1000, .addr = 5 << 12, .pages = 1,
-				       .mm = 1, .cpu = 2, .tid = 9, .kind = EVENT_DECISION,
-				       .point = POINT_RECLAIM, .level = LEVEL_PTE, .sure = certain});
+		put((struct tlb_event){.time_ns = 1000, .began_ns = 1000, .addr = 5 << 12,
+				       .pages = 1, .mm = 1, .cpu = 2, .tid = 9,
+				       .kind = EVENT_DECISION, .point = POINT_RECLAIM,
+				       .level = LEVEL_PTE, .sure = certain});
 		if (shown == 1) {
 			batch_end(3000, 1, 8);
 			batch_end(6000, 2, 9);
@@ -182,10 +184,10 @@ static void batch_ends_later(void)
 		FLUSH(0, POINT_RECLAIM, LEVEL_PTE, SCOPE_BROADCAST, 1, 1, 1, 1);
 		FLUSH(1, POINT_RECLAIM, LEVEL_PTE, SCOPE_MASK, 1, 1, 1, 1);
 		for (unsigned int p = 0; p < 2; p++) {
-			HIGH(p, STALE_WINDOW, ENDED_FLUSH, shown == 1 ? 2 : 0, shown == 1 ? 10000 : 0,
-			     shown == 1 ? 5000 : 0);
-			HIGH(p, STALE_WINDOW, ENDED_TRACE, shown == 2 ? 2 : 0, shown == 2 ? 18000 : 0,
-			     shown == 2 ? 9000 : 0);
+			HIGH(p, STALE_WINDOW, ENDED_FLUSH, shown == 1 ? 2 : 0,
+			     shown == 1 ? 10000 : 0, shown == 1 ? 5000 : 0);
+			HIGH(p, STALE_WINDOW, ENDED_TRACE, shown == 2 ? 2 : 0,
+			     shown == 2 ? 18000 : 0, shown == 2 ? 9000 : 0);
 		}
 		for (unsigned int p = 0; p < 3; p++) {
 			HIGH(p, STALE_UNSAFE, ANY, 0, 0, 0);

@@ -137,7 +137,7 @@ static void test_records(const struct craft *v)
 		{134217835, 0, 10, CRAFT_LARGE, 132 + extra, false, 0},
 		/* a discarded event passes with its delta 4, then + 1 */
 		{134217840, 0, 11, CRAFT_SMALL, 12 + extra, false, 0},
-		/* the fields that all events have and no more, with the size in the word and behind it */
+		/* only the fields that all events have; the size in the word, and behind it */
 		{134217842, 0, 12, CRAFT_SMALL, 8 + extra, false, 0},
 		{134217845, 0, 13, CRAFT_SMALL, 8 + extra, false, 0},
 	};

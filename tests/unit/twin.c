@@ -565,8 +565,7 @@ static void decide(const struct bound *once)
 			continue;
 		}
 		if (batches && act->wait == WAIT_BATCHED && act->scope >= SCOPE_MASK &&
-		    !(act->flags & ACT_SET) && now->sure.low &&
-		    !(now->flags & EVENT_MAYBE) &&
+		    !(act->flags & ACT_SET) && now->sure.low && !(now->flags & EVENT_MAYBE) &&
 		    (now->point == POINT_RECLAIM || now->point == POINT_MIGRATE)) {
 			put_offs[nr_put_off++] = (struct put_off){*now, *act, own};
 			batched = true;
@@ -1256,9 +1255,9 @@ static void reduce(struct making *m)
 
 static void print_stream(const struct making *m)
 {
-	static const char *const kinds[] = {"decision", "present", "access", "protected",
-					    "load",     "idle",    "mm end", "lost", "older",
-					    "batch end"};
+	static const char *const kinds[] = {"decision", "present",  "access", "protected",
+					    "load",     "idle",     "mm end", "lost",
+					    "older",    "batch end"};
 
 	for (unsigned int i = 0; i < m->n; i++) {
 		const struct tlb_event *e = &m->events[i];
