@@ -115,8 +115,8 @@ struct x86_state {
 	 POINT_BIT(POINT_YOUNG) | POINT_BIT(POINT_SPURIOUS))
 #define X86_BEYOND                                                                                 \
 	"a range over the ceiling is flushed as a whole; reclaim and migration flush the page at "  \
-	"once if no other CPU has the mm; a CPU that switches to an mm flushes it if its slot or its "      \
-	"generation is gone"
+	"once if no other CPU has the mm; a CPU that switches to an mm flushes it if its slot or "   \
+	"its generation is gone"
 
 void x86_decide(const struct policy_view *view, const void *params, void *state,
 		const struct tlb_event *event, struct policy_cell *cell);
