@@ -164,8 +164,8 @@ static void fill_arm64(struct maker *m)
 	static const char *const hows[] = {
 		"ptep_set_access_flags with a broadcast inside, its probe in it",
 		"ptep_clear_flush with a broadcast inside, its probe in it",
-		"ptep_set_access_flags for a write; that it broadcast is assumed, as no TLBI "
-		"was recorded",
+		("ptep_set_access_flags for a write; that it broadcast is assumed, as no TLBI "
+		 "was recorded"),
 		"ptep_clear_flush; that it broadcast is assumed, as no TLBI was recorded"};
 	size_t i, k;
 	struct spread less = first_of(m, quiet, 2, &k), all = first_of(m, broadcasts, 4, &i);

@@ -67,7 +67,7 @@ static struct number numbers[FIELDS_MOST];
 static size_t nr_numbers;
 static const char *self_path, *copy_path;
 
-static void die(const char *why)
+static _Noreturn void die(const char *why)
 {
 	fprintf(stderr, "mutate: %s\n", why);
 	exit(2);

@@ -21,8 +21,14 @@
 #define USDT "no"
 #endif
 
-__attribute__((noinline, noclone)) void touch_read(volatile char *address);
-__attribute__((noinline, noclone)) void touch_write(volatile char *address);
+/* A probe is set on them: there must be one of each. */
+#ifdef __clang__
+#define WHOLE __attribute__((noinline))
+#else
+#define WHOLE __attribute__((noinline, noclone))
+#endif
+WHOLE void touch_read(volatile char *address);
+WHOLE void touch_write(volatile char *address);
 
 void touch_read(volatile char *address)
 {
